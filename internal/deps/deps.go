@@ -1,0 +1,27 @@
+package deps
+
+import (
+	_ "github.com/digitorus/timestamp"
+	_ "github.com/go-json-experiment/json/jsontext"
+	_ "github.com/goccy/go-yaml"
+	_ "github.com/gofrs/flock"
+	_ "github.com/google/renameio/v2"
+	_ "github.com/gowebpki/jcs"
+	_ "github.com/in-toto/attestation/go/v1"
+	_ "github.com/in-toto/in-toto-golang/in_toto"
+	_ "github.com/jedib0t/go-pretty/v6/list"
+	_ "github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	_ "github.com/modelcontextprotocol/go-sdk/mcp"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "github.com/secure-systems-lab/go-securesystemslib/dsse"
+	_ "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	_ "github.com/sigstore/sigstore-go/pkg/bundle"
+	_ "github.com/sigstore/sigstore-go/pkg/root"
+	_ "github.com/sigstore/sigstore-go/pkg/sign"
+	_ "github.com/sigstore/sigstore-go/pkg/testing/ca"
+	_ "github.com/sigstore/sigstore-go/pkg/verify"
+	_ "github.com/sigstore/sigstore/pkg/cryptoutils"
+	_ "github.com/spf13/cobra"
+	_ "golang.org/x/term"
+	_ "golang.org/x/sync/errgroup"
+)

@@ -1,0 +1,281 @@
+// Package lock turns the bytes an MCP server sent into definitions with
+// digests, and keeps those that were approved in a lockfile.
+//
+// # The definition digest
+//
+// A definition is what a server says about one tool, prompt or resource
+// template, or its instructions. Its digest is
+//
+//	SHA-256(RFC 8785(the object exactly as received, without its top-level _meta))
+//
+// written "sha256:" and 64 lower-case hexadecimal digits. No newline is hashed:
+//
+//	mcpsign digest --canonical tool:echo listing.json | sha256sum
+//
+// prints the same value. Members nobody knows count, so do the order of
+// arrays and the difference between absent, null and empty; white space, the
+// order of members, the spelling of strings and numbers do not. Instructions
+// are hashed as {"instructions":"..."}.
+//
+// For example, the tool
+//
+//	{"name": "echo", "inputSchema": {"type": "object"}, "_meta": {"v": 1}}
+//
+// has the canonical form
+//
+//	{"inputSchema":{"type":"object"},"name":"echo"}
+//
+// and the digest
+//
+//	sha256:f5a6b1fd3ed5a5d9f5f1d1f0d6d3b6e9c1fe9d1d9d5c7b5a3f0f0b4d4e1b2c3d
+//
+// What has no digest (a repeated member, a number a double can't hold, broken
+// Unicode ...) can't be pinned, signed or allowed; a DigestError says why.
+//
+// The package does no I/O, reads no clock and links no signing code.
+package lock
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/mcpsign/mcpsign/internal/canonical"
+)
+
+// A Kind is what a definition defines.
+type Kind string
+
+const (
+	Instructions     Kind = "instructions"     // the server's instructions; has no name
+	Prompt           Kind = "prompt"           // named by name
+	ResourceTemplate Kind = "resourceTemplate" // named by uriTemplate
+	Tool             Kind = "tool"             // named by name
+)
+
+// Kinds lists all kinds in their order.
+func Kinds() []Kind { return []Kind{Instructions, Prompt, ResourceTemplate, Tool} }
+
+// Valid reports whether k is one of the kinds.
+func (k Kind) Valid() bool {
+	return k == Instructions || k == Prompt || k == ResourceTemplate || k == Tool
+}
+
+// naming returns the member that names a definition of the kind.
+func (k Kind) naming() string {
+	if k == ResourceTemplate {
+		return "uriTemplate"
+	}
+	return "name"
+}
+
+// ID returns "kind:name", as a statement's subject spells it.
+func ID(k Kind, name string) string { return string(k) + ":" + name }
+
+// ParseID undoes ID. The name may be empty for instructions only.
+func ParseID(id string) (Kind, string, error) {
+	k, name, ok := strings.Cut(id, ":")
+	kind := Kind(k)
+	if !ok || !kind.Valid() || (name == "") != (kind == Instructions) {
+		return "", "", fmt.Errorf("%s is no definition: want tool:NAME, prompt:NAME, resourceTemplate:URI or instructions:", Visible(id))
+	}
+	return kind, name, nil
+}
+
+// A Digest is a SHA-256. The zero Digest identifies nothing.
+type Digest [sha256.Size]byte
+
+// String returns d as "sha256:" and 64 lower-case hexadecimal digits.
+func (d Digest) String() string { return "sha256:" + hex.EncodeToString(d[:]) }
+
+// Hex returns the 64 digits alone, as in-toto writes them.
+func (d Digest) Hex() string { return hex.EncodeToString(d[:]) }
+
+// IsZero reports whether d identifies nothing.
+func (d Digest) IsZero() bool { return d == Digest{} }
+
+// ParseDigest parses what String writes and nothing else.
+func ParseDigest(s string) (Digest, error) {
+	hexits, ok := strings.CutPrefix(s, "sha256:")
+	if !ok {
+		return Digest{}, fmt.Errorf("digest %s does not start with sha256:", Visible(s))
+	}
+	return ParseHex(hexits)
+}
+
+// ParseHex parses 64 lower-case hexadecimal digits. The digest of nothing,
+// all zeros, is refused.
+func ParseHex(s string) (Digest, error) {
+	var d Digest
+	if len(s) != hex.EncodedLen(len(d)) || strings.ToLower(s) != s {
+		return Digest{}, fmt.Errorf("digest %s is not 64 lower-case hexadecimal digits", Visible(s))
+	}
+	if _, err := hex.Decode(d[:], []byte(s)); err != nil || d.IsZero() {
+		return Digest{}, fmt.Errorf("digest %s is not the hexadecimal form of a SHA-256", Visible(s))
+	}
+	return d, nil
+}
+
+// A Code says why a definition has no digest. Codes are stable; those but
+// DuplicateName concern the definition's own bytes.
+type Code string
+
+const (
+	NumberOutOfRange = Code(canonical.NumberOutOfRange)
+	DuplicateKey     = Code(canonical.DuplicateKey)
+	InvalidUTF8      = Code(canonical.InvalidUTF8)
+	LoneSurrogate    = Code(canonical.LoneSurrogate)
+	BOM              = Code(canonical.BOM)
+	Syntax           = Code(canonical.Syntax)
+	TrailingData     = Code(canonical.TrailingData)
+	NotAnObject      = Code(canonical.NotAnObject)
+	MissingName      = Code(canonical.MissingName)
+	TooDeep          = Code(canonical.TooDeep)
+	TooLarge         = Code(canonical.TooLarge)
+	TooMany          = Code(canonical.TooMany)
+	DuplicateName    = Code("duplicate_name") // another definition of the kind has the name
+)
+
+// A DigestError says why bytes have no digest, and where.
+type DigestError struct {
+	Code    Code
+	Pointer string // RFC 6901, from the definition (ParseDefinition, Refused) or the text (ParseListing)
+	Offset  int    // bytes from the same start
+	Detail  string // for people, may be empty; holds no text of the input
+}
+
+func (e *DigestError) Error() string {
+	var b strings.Builder
+	b.WriteString(string(e.Code))
+	if e.Detail != "" {
+		b.WriteString(": " + e.Detail)
+	}
+	if e.Pointer != "" {
+		b.WriteString(" at " + Visible(e.Pointer))
+	}
+	if e.Code != DuplicateName {
+		fmt.Fprintf(&b, " (byte %d)", e.Offset)
+	}
+	return b.String()
+}
+
+func digestError(e *canonical.Error) *DigestError {
+	return &DigestError{Code: Code(e.Code), Pointer: e.Pointer, Offset: e.Offset, Detail: e.Detail}
+}
+
+// A Definition is one definition with its digest. Only parsers make one. The
+// zero Definition defines nothing and has the zero Digest.
+type Definition struct {
+	kind   Kind
+	name   string
+	form   []byte
+	digest Digest
+	meta   Digest
+}
+
+// Kind returns what d defines.
+func (d Definition) Kind() Kind { return d.kind }
+
+// Name returns the name, as decoded from JSON: it is the server's text and
+// may hold anything. Instructions have none.
+func (d Definition) Name() string { return d.name }
+
+// ID returns "kind:name".
+func (d Definition) ID() string { return ID(d.kind, d.name) }
+
+// Digest returns the definition digest.
+func (d Definition) Digest() Digest { return d.digest }
+
+// Canonical returns the bytes that are hashed, which must not be changed.
+func (d Definition) Canonical() []byte { return d.form }
+
+// MetaDigest returns the SHA-256 of the canonical form of the top-level _meta,
+// in which numbers out of range stay as spelled; zero if there is none. It is
+// no part of the definition digest.
+func (d Definition) MetaDigest() Digest { return d.meta }
+
+// ParseDefinition reads one definition from its bytes as received, of at most
+// 1 MiB and 64 levels. Instructions are given as {"instructions": "..."}. The
+// error is a *DigestError.
+func ParseDefinition(k Kind, raw []byte) (Definition, error) {
+	r := canonical.NewReader(raw)
+	d, refused, err := readDefinition(r, k)
+	if err == nil && refused == nil {
+		err = r.End()
+	}
+	if err != nil {
+		return Definition{}, asDigestError(err)
+	}
+	if refused != nil {
+		return Definition{}, digestError(refused)
+	}
+	return d, nil
+}
+
+// readDefinition reads the next value of r as a definition. A refused one has
+// its name, if it could be read, and nothing else.
+func readDefinition(r *canonical.Reader, k Kind) (Definition, *canonical.Error, error) {
+	if k == Instructions {
+		return readInstructions(r)
+	}
+	c, refused, err := r.Definition(k.naming())
+	if err != nil {
+		return Definition{}, nil, err
+	}
+	d := Definition{kind: k}
+	if len(c.Name) > 0 {
+		d.name = canonical.Unquote(c.Name)
+	}
+	if refused != nil {
+		return d, refused, nil
+	}
+	d.form, d.digest = c.Canonical, sha256.Sum256(c.Canonical)
+	if c.Meta != nil {
+		d.meta = sha256.Sum256(c.Meta)
+	}
+	return d, nil, nil
+}
+
+// readInstructions reads {"instructions": "..."}.
+func readInstructions(r *canonical.Reader) (Definition, *canonical.Error, error) {
+	d, seen := Definition{kind: Instructions}, false
+	var refused *canonical.Error
+	if r.Peek() != '{' {
+		if err := r.Skip(); err != nil {
+			return d, nil, err
+		}
+		return d, &canonical.Error{Code: canonical.NotAnObject}, nil
+	}
+	err := r.Object(func(name string) (err error) {
+		if name != "instructions" {
+			return r.Fail(canonical.Syntax, "only the member instructions is expected")
+		}
+		seen = true
+		r.Peek()
+		at := r.Offset()
+		if d, refused, err = wrapInstructions(r); refused != nil {
+			refused.Offset += at
+		}
+		return err
+	})
+	if err == nil && !seen {
+		refused = &canonical.Error{Code: canonical.MissingName, Pointer: "/instructions"}
+	}
+	return d, refused, err
+}
+
+// wrapInstructions reads the instructions string.
+func wrapInstructions(r *canonical.Reader) (Definition, *canonical.Error, error) {
+	text, refused, err := r.Text()
+	d := Definition{kind: Instructions}
+	if err != nil || refused != nil {
+		if refused != nil {
+			refused.Pointer = "/instructions"
+		}
+		return d, refused, err
+	}
+	d.form = append(append([]byte(`{"instructions":`), text...), '}')
+	d.digest = sha256.Sum256(d.form)
+	return d, nil, nil
+}

@@ -1,0 +1,182 @@
+package lock
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/mcpsign/mcpsign/internal/canonical"
+)
+
+// A ParseError says why bytes are no lockfile.
+type ParseError struct {
+	Line int // from 1
+	Err  error
+}
+
+func (e *ParseError) Error() string { return fmt.Sprintf("lockfile: line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns the cause.
+func (e *ParseError) Unwrap() error { return e.Err }
+
+// Parse reads a lockfile of at most 64 MiB. It recomputes every digest, and
+// accepts exactly what Format writes: Format returns data again, byte for
+// byte. The error is a *ParseError.
+func Parse(data []byte) (*File, error) {
+	if len(data) > MaxListing {
+		return nil, &ParseError{1, tooLarge("lockfile", MaxListing)}
+	}
+	if i := mergeMarker(data); i >= 0 {
+		return nil, &ParseError{line(data, i), errors.New("there is a merge conflict marker")}
+	}
+	f := &File{}
+	r := canonical.NewReader(data)
+	err := f.read(r)
+	if err == nil {
+		err = r.End()
+	}
+	if err == nil {
+		err = f.check()
+	}
+	if err != nil {
+		at := r.Offset()
+		if e := (*canonical.Error)(nil); errors.As(err, &e) {
+			at = e.Offset
+		}
+		return nil, &ParseError{line(data, at), asDigestError(err)}
+	}
+	written := f.format()
+	if !bytes.Equal(written, data) {
+		i := 0
+		for i < min(len(written), len(data)) && written[i] == data[i] {
+			i++
+		}
+		cause := errors.New("not in the form that mcpsign writes")
+		if i < len(data) && data[i] == '\r' {
+			cause = errors.New("line ends are CRLF: keep the file as it is written (in .gitattributes: *.lock.json -text)")
+		}
+		return nil, &ParseError{line(data, i), cause}
+	}
+	return f, nil
+}
+
+// mergeMarker returns where a line starts as Git marks a conflict, -1 if none
+// does.
+func mergeMarker(data []byte) int {
+	for _, m := range []string{"<<<<<<< ", "=======", ">>>>>>> "} {
+		if bytes.HasPrefix(data, []byte(m)) {
+			return 0
+		}
+		if i := bytes.Index(data, []byte("\n"+m)); i >= 0 {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+func line(data []byte, offset int) int {
+	return bytes.Count(data[:min(offset, len(data))], []byte("\n")) + 1
+}
+
+func unknown(r *canonical.Reader, name string) error {
+	return r.Fail(canonical.Syntax, "unknown member "+strconv.QuoteToASCII(name))
+}
+
+func (f *File) read(r *canonical.Reader) error {
+	version := ""
+	err := r.Object(func(name string) (err error) {
+		switch name {
+		case "version":
+			version, err = r.Number()
+			if err == nil && version != strconv.Itoa(Version) {
+				err = fmt.Errorf("format version %s is not known, only %d", version, Version)
+			}
+		case "servers":
+			err = r.Array(func(int) error {
+				s, err := readServer(r)
+				f.Servers = append(f.Servers, s)
+				return err
+			})
+		default:
+			err = unknown(r, name)
+		}
+		return err
+	})
+	if err == nil && version == "" {
+		err = errors.New("the format version is missing")
+	}
+	return err
+}
+
+func readServer(r *canonical.Reader) (Server, error) {
+	var s Server
+	err := r.Object(func(name string) (err error) {
+		switch name {
+		case "name":
+			s.Name, err = r.String()
+		case "signed":
+			err = r.Array(func(int) error {
+				e, err := readEvidence(r)
+				s.Evidence = append(s.Evidence, e)
+				return err
+			})
+		case "pins":
+			err = r.Array(func(int) error {
+				if len(s.Pins) == MaxDefinitions {
+					return r.Fail(canonical.TooMany, fmt.Sprintf("more than %d pins", MaxDefinitions))
+				}
+				p, err := readPin(r)
+				s.Pins = append(s.Pins, p)
+				return err
+			})
+		default:
+			err = unknown(r, name)
+		}
+		return err
+	})
+	return s, err
+}
+
+func readEvidence(r *canonical.Reader) (Evidence, error) {
+	var e Evidence
+	err := r.Object(func(name string) (err error) {
+		switch name {
+		case "variant":
+			e.Variant, err = r.String()
+		case "sequence":
+			var n string
+			if n, err = r.Number(); err == nil {
+				if e.Sequence, err = strconv.ParseUint(n, 10, 53); err != nil {
+					err = r.Fail(canonical.Syntax, "sequence is no integer below 2^53")
+				}
+			}
+		case "signer":
+			e.Signer, err = readSigner(r)
+		case "bundle":
+			e.Bundle, err = readDigest(r)
+		case "trust":
+			err = r.Array(func(int) error {
+				d, err := readDigest(r)
+				e.Trust = append(e.Trust, d)
+				return err
+			})
+		default:
+			err = unknown(r, name)
+		}
+		return err
+	})
+	return e, err
+}
+
+func readDigest(r *canonical.Reader) (Digest, error) {
+	s, err := r.String()
+	if err != nil {
+		return Digest{}, err
+	}
+	d, err := ParseDigest(s)
+	if err != nil {
+		err = r.Fail(canonical.Syntax, "not a digest of the form sha256:HEX")
+	}
+	return d, err
+}

@@ -1,0 +1,128 @@
+package lock
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/mcpsign/mcpsign/internal/canonical"
+)
+
+// A Signer is who signed, as a verified bundle says, or as one that was
+// verified once is remembered. Three forms exist: a key (Key), an X.509
+// certificate under an own root (Root and Subject), and a certificate for an
+// OpenID Connect identity (Issuer and Subject, and for CI systems Repository
+// and RepositoryID). The zero Signer is nobody.
+type Signer struct {
+	Issuer       string // URL of the OpenID Connect issuer
+	Subject      string // subject alternative name: an e-mail address or a URI
+	Repository   string // URI of the source repository that was built
+	RepositoryID string // the issuer's number for it, which a rename does not change
+	Root         string // "sha256:" and the SHA-256 of the root certificate's DER
+	Key          string // "sha256:" and the SHA-256 of the key's PKIX DER
+}
+
+// IsZero reports whether s is nobody.
+func (s Signer) IsZero() bool { return s == Signer{} }
+
+// Same reports whether s and t are one party: one key; one subject under one
+// root; or one issuer with the same subject but for the Git ref after "@", the
+// same repository and, where both know it, the same repository ID. Nobody is
+// the same as nobody else.
+func (s Signer) Same(t Signer) bool {
+	switch {
+	case s.IsZero() || s.Key != t.Key || s.Root != t.Root || s.Issuer != t.Issuer:
+		return false
+	case s.Key != "":
+		return true
+	case s.Root != "" || s.Repository == "" && t.Repository == "":
+		return s.Subject == t.Subject
+	}
+	return s.Repository == t.Repository && s.workflow() == t.workflow() &&
+		(s.RepositoryID == "" || t.RepositoryID == "" || s.RepositoryID == t.RepositoryID)
+}
+
+// workflow returns the subject without the Git ref.
+func (s Signer) workflow() string {
+	path, _, _ := strings.Cut(s.Subject, "@")
+	return path
+}
+
+// String returns s for people, fit for a terminal.
+func (s Signer) String() string {
+	switch {
+	case s.Key != "":
+		return "key:" + s.Key
+	case s.Root != "":
+		return fmt.Sprintf("x509:%s under root %s", Visible(s.Subject), s.Root)
+	case s.IsZero():
+		return "nobody"
+	}
+	return Visible(s.Subject) + " by " + Visible(s.Issuer)
+}
+
+// check reports what makes s no signer that a lockfile can hold.
+func (s Signer) check() error {
+	forms := 0
+	for _, f := range []bool{s.Key != "", s.Root != "", s.Issuer != ""} {
+		if f {
+			forms++
+		}
+	}
+	if forms != 1 {
+		return fmt.Errorf("a signer has one of key, root and issuer")
+	}
+	if s.Key != "" && (s.Subject != "" || s.Repository != "" || s.RepositoryID != "") || s.Key == "" && s.Subject == "" {
+		return fmt.Errorf("a signer has a key or a subject")
+	}
+	for _, d := range []string{s.Key, s.Root} {
+		if d == "" {
+			continue
+		}
+		if _, err := ParseDigest(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fields lists the members of s in the order in which they are written.
+func (s *Signer) fields() []signerField {
+	return []signerField{
+		{"key", &s.Key}, {"root", &s.Root}, {"issuer", &s.Issuer}, {"subject", &s.Subject},
+		{"repository", &s.Repository}, {"repositoryID", &s.RepositoryID},
+	}
+}
+
+type signerField struct {
+	name  string
+	value *string
+}
+
+func readSigner(r *canonical.Reader) (Signer, error) {
+	var s Signer
+	err := r.Object(func(name string) (err error) {
+		for _, f := range s.fields() {
+			if f.name == name {
+				*f.value, err = r.String()
+				return err
+			}
+		}
+		return unknown(r, name)
+	})
+	if err == nil {
+		if cause := s.check(); cause != nil {
+			err = r.Fail(canonical.Syntax, cause.Error())
+		}
+	}
+	return s, err
+}
+
+func compareSigners(a, b Signer) int {
+	for i, f := range a.fields() {
+		if c := strings.Compare(*f.value, *b.fields()[i].value); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(0, 0)
+}

@@ -1,0 +1,110 @@
+package lock
+
+import "github.com/mcpsign/mcpsign/internal/canonical"
+
+// A writer writes JSON indented by two spaces.
+type writer struct {
+	out   []byte
+	depth int
+	full  bool // the innermost object or array has something in it
+}
+
+func (w *writer) line() {
+	w.out = append(w.out, '\n')
+	for range w.depth {
+		w.out = append(w.out, ' ', ' ')
+	}
+}
+
+func (w *writer) open(c byte) {
+	w.out = append(w.out, c)
+	w.depth++
+	w.full = false
+}
+
+func (w *writer) close(c byte) {
+	w.depth--
+	if w.full {
+		w.line()
+	}
+	w.out = append(w.out, c)
+	w.full = true
+}
+
+// element starts the next element of an array.
+func (w *writer) element() {
+	if w.full {
+		w.out = append(w.out, ',')
+	}
+	w.line()
+	w.full = true
+}
+
+// name starts the next member of an object.
+func (w *writer) name(n string) {
+	w.element()
+	w.quoted(n)
+	w.out = append(w.out, ':', ' ')
+}
+
+func (w *writer) quoted(s string) {
+	w.out = appendVisibleJSON(w.out, canonical.AppendString(nil, s))
+}
+
+func (w *writer) member(name, json string) {
+	w.name(name)
+	w.out = append(w.out, json...)
+}
+
+func (w *writer) string(name, value string) {
+	w.name(name)
+	w.quoted(value)
+}
+
+func (w *writer) optional(name, value string) {
+	if value != "" {
+		w.string(name, value)
+	}
+}
+
+// canonical writes a value that is in canonical form.
+func (w *writer) canonical(form []byte) {
+	for i := 0; i < len(form); {
+		switch c := form[i]; c {
+		case '{', '[':
+			w.open(c)
+			if next := form[i+1]; next != '}' && next != ']' {
+				w.full = true
+				w.line()
+			}
+			i++
+		case '}', ']':
+			w.close(c)
+			i++
+		case ',':
+			w.out = append(w.out, ',')
+			w.line()
+			i++
+		case ':':
+			w.out = append(w.out, ':', ' ')
+			i++
+		case '"':
+			end := stringEnd(form, i)
+			w.out = appendVisibleJSON(w.out, form[i:end])
+			i = end
+		default:
+			w.out = append(w.out, c)
+			i++
+		}
+	}
+}
+
+// stringEnd returns the index behind the canonical string that starts at i.
+func stringEnd(form []byte, i int) int {
+	for i++; form[i] != '"'; i++ {
+		if form[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
