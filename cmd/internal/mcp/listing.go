@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+const (
+	versionInitialize = "2025-11-25" // the last revision with a handshake
+	versionStateless  = "2026-07-28" // the first one without
+
+	// The names of revision 2026-07-28. A test holds them to the ones of the SDK, whose package of that name would more
+	// than double what this package links.
+	metaProtocolVersion     = "io.modelcontextprotocol/protocolVersion"
+	metaClientInfo          = "io.modelcontextprotocol/clientInfo"
+	metaClientCapabilities  = "io.modelcontextprotocol/clientCapabilities"
+	codeUnsupportedProtocol = -32022
+)
+
+var errRepeatedCursor = errors.New("the server repeats a cursor, its pages have no end")
+
+// A part is one of the three lists a server has.
+type part struct {
+	method, member, capability string
+}
+
+// list fetches the whole listing.
+func (s *session) list() error {
+	first, err := s.handshake()
+	if err != nil {
+		return err
+	}
+	s.ready = true
+	s.out.Responses = [][]byte{first}
+	for _, p := range []part{
+		{"tools/list", "tools", "tools"},
+		{"prompts/list", "prompts", "prompts"},
+		{"resources/templates/list", "resourceTemplates", "resources"},
+	} {
+		pages, err := s.pages(p)
+		if errors.Is(err, errRepeatedCursor) {
+			// A list that changes between two pages may send a client around once without any fault of the server.
+			pages, err = s.pages(p)
+		}
+		if err != nil {
+			return err
+		}
+		s.out.Responses = append(s.out.Responses, pages...)
+	}
+	return nil
+}
+
+// handshake agrees on a protocol version and returns the response that did it.
+func (s *session) handshake() ([]byte, error) {
+	line, result, err := s.call("initialize", map[string]any{
+		"protocolVersion": versionInitialize,
+		"capabilities":    struct{}{},
+		"clientInfo":      clientInfo(),
+	})
+	if refusesHandshake(err) {
+		line, derr := s.discover()
+		if derr != nil {
+			return nil, fmt.Errorf("%w, and %w", err, derr)
+		}
+		return line, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	version := text(result["protocolVersion"])
+	switch version {
+	case versionStateless:
+		return s.discover()
+	case versionInitialize, "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07":
+	default:
+		return nil, fmt.Errorf("server answered initialize with the unknown protocol version %.40q", version)
+	}
+	s.agree(version, result)
+	return line, s.send(message{Method: "notifications/initialized"})
+}
+
+// refusesHandshake reports whether err is how a server refuses initialize that may speak the stateless revision only.
+func refusesHandshake(err error) bool {
+	var e *MethodError
+	return errors.As(err, &e) && slices.Contains([]int64{
+		jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, codeUnsupportedProtocol,
+	}, e.Code)
+}
+
+func (s *session) discover() ([]byte, error) {
+	s.meta = map[string]any{
+		metaProtocolVersion:    versionStateless,
+		metaClientInfo:         clientInfo(),
+		metaClientCapabilities: struct{}{},
+	}
+	line, result, err := s.call("server/discover", nil)
+	if err != nil {
+		return nil, err
+	}
+	var versions []string
+	if err := json.Unmarshal(result["supportedVersions"], &versions); err != nil || !slices.Contains(versions, versionStateless) {
+		return nil, fmt.Errorf("server does not speak protocol version %s: its supportedVersions are %.100q", versionStateless, result["supportedVersions"])
+	}
+	s.agree(versionStateless, result)
+	return line, nil
+}
+
+func (s *session) agree(version string, result map[string]json.RawMessage) {
+	s.out.ProtocolVersion = version
+	// Capabilities that can't be read count as none: they only decide how strictly a malformed page is taken.
+	_ = json.Unmarshal(result["capabilities"], &s.capabilities)
+}
+
+// clientInfo names a fixed version, so that no release of ours can make a server list something else.
+func clientInfo() map[string]any {
+	return map[string]any{"name": "mcpsign", "version": "1"}
+}
+
+// pages returns the responses that make up one list. It returns none if the server has no such list.
+func (s *session) pages(p part) ([][]byte, error) {
+	var pages [][]byte
+	var params map[string]any
+	seen := make(map[string]bool)
+	for {
+		if s.fetched++; s.fetched > s.limits.pages {
+			return nil, fmt.Errorf("%s: the listing has more than %d pages", p.method, s.limits.pages)
+		}
+		line, result, err := s.call(p.method, params)
+		var refused *MethodError
+		if len(pages) == 0 && errors.As(err, &refused) && refused.Code == jsonrpc.CodeMethodNotFound {
+			if s.declared(p) {
+				s.note("%s: the server has no such method and declares the capability %s", p.method, p.capability)
+			}
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		next := result["nextCursor"]
+		if absent(result[p.member]) {
+			if len(pages) > 0 || !absent(next) {
+				return nil, fmt.Errorf("%s: a page has no %s member", p.method, p.member)
+			}
+			return nil, s.memberless(p)
+		}
+		pages = append(pages, line)
+		if absent(next) {
+			return pages, nil
+		}
+		if next[0] != '"' {
+			return nil, fmt.Errorf("%s: nextCursor is not a string: %.40q", p.method, next)
+		}
+		if seen[string(next)] {
+			return nil, fmt.Errorf("%s: %w", p.method, errRepeatedCursor)
+		}
+		seen[string(next)] = true
+		params = map[string]any{"cursor": next}
+	}
+}
+
+// memberless decides about a result that lacks the member it must have: the list is empty, or it is an error.
+func (s *session) memberless(p part) error {
+	if s.declared(p) && p.capability != "resources" {
+		return fmt.Errorf("%s: the result has no %s member", p.method, p.member)
+	}
+	s.note("%s: the result has no %s member and counts as empty", p.method, p.member)
+	return nil
+}
+
+func (s *session) declared(p part) bool {
+	return !absent(s.capabilities[p.capability])
+}

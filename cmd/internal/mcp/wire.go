@@ -1,0 +1,86 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+var errNoise = errors.New("not a JSON-RPC message")
+
+// parse returns the members of a JSON-RPC message. The error is errNoise for a line that is not meant as one.
+func parse(line []byte) (map[string]json.RawMessage, error) {
+	m, err := object(line)
+	if err != nil {
+		// A log line may start as a message does; only one that names the protocol is a message gone wrong, for which to
+		// wait any longer would be in vain.
+		if start := bytes.TrimLeft(line, " \t\r\ufeff"); len(start) > 0 && (start[0] == '{' || start[0] == '[') &&
+			(m["jsonrpc"] != nil || bytes.Contains(line, []byte(`"jsonrpc"`))) {
+			return nil, fmt.Errorf("server sent a broken message: %w", err)
+		}
+		return nil, errNoise
+	}
+	if m["jsonrpc"] == nil {
+		return nil, errNoise
+	}
+	_, method := m["method"]
+	_, result := m["result"]
+	failed := !absent(m["error"])
+	switch {
+	case text(m["jsonrpc"]) != "2.0":
+		return nil, fmt.Errorf("server sent a message of the JSON-RPC version %.40q", m["jsonrpc"])
+	case method && (result || failed):
+		return nil, errors.New("server sent a message that is both a request and a response")
+	case !method && failed && !absent(m["result"]):
+		return nil, errors.New("server sent a response with both a result and an error")
+	case !method && !failed && !result:
+		return nil, errors.New("server sent a message with no method, result or error")
+	}
+	return m, nil
+}
+
+// object splits a JSON object into its members by their decoded names. The values are kept as they are spelled, and of
+// them only the syntax is checked. A member that repeats is an error.
+func object(data []byte) (map[string]json.RawMessage, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.New("not a JSON object")
+	}
+	members := make(map[string]json.RawMessage)
+	for dec.More() {
+		var value json.RawMessage
+		t, err := dec.Token()
+		if err == nil {
+			err = dec.Decode(&value)
+		}
+		if err != nil {
+			return members, err
+		}
+		name, _ := t.(string)
+		if _, ok := members[name]; ok {
+			return members, fmt.Errorf("member %.40q repeats", name)
+		}
+		members[name] = value
+	}
+	if _, err := dec.Token(); err != nil {
+		return members, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return members, errors.New("data after the JSON object")
+	}
+	return members, nil
+}
+
+// absent reports whether a member is missing or null.
+func absent(raw json.RawMessage) bool {
+	return raw == nil || string(raw) == "null"
+}
+
+// text returns the decoded string, or "" if the member is none.
+func text(raw json.RawMessage) string {
+	var s string
+	_ = json.Unmarshal(raw, &s)
+	return s
+}

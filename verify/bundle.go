@@ -1,0 +1,310 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
+	sgroot "github.com/sigstore/sigstore-go/pkg/root"
+	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+
+	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/internal/canonical"
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// evidence is a bundle whose signature, certificate, log entries and
+// timestamps all verify. Who signed is known; whether they may is not.
+type evidence struct {
+	bundle    lock.Digest
+	signer    lock.Signer
+	statement *attest.Statement
+	times     []time.Time   // verified; empty for a key without timestamp
+	trust     []lock.Digest // material it was verified with, sorted
+	key       *trustedKey   // nil for a certificate
+}
+
+// A badEvidence says why a bundle is no evidence.
+type badEvidence struct {
+	reason Reason
+	signer lock.Signer // who signed, where that verified or is claimed by a key's hint
+	err    error
+}
+
+func (b *badEvidence) Error() string { return b.err.Error() }
+
+func bad(reason Reason, format string, args ...any) *badEvidence {
+	return &badEvidence{reason: reason, err: fmt.Errorf(format, args...)}
+}
+
+// load reads a bundle strictly and checks its shape: a DSSE envelope with an
+// in-toto payload and one signature.
+func load(data []byte) (*sgbundle.Bundle, *badEvidence) {
+	if len(data) > lock.MaxBundle {
+		return nil, bad(BadSignature, "bundle of more than %d bytes", lock.MaxBundle)
+	}
+	r := canonical.NewReader(data)
+	err := r.Skip()
+	if err == nil {
+		err = r.End()
+	}
+	if err != nil {
+		return nil, bad(BadSignature, "bundle: %w", err)
+	}
+	b := new(sgbundle.Bundle)
+	if isV03(data) {
+		sgbundle.AllowCertificateChain()(b)
+	}
+	if err := b.UnmarshalJSON(data); err != nil {
+		return nil, bad(BadSignature, "bundle: %w", err)
+	}
+	envelope := b.GetDsseEnvelope()
+	switch {
+	case envelope == nil:
+		return nil, bad(WrongKind, "bundle signs a file, not a statement")
+	case envelope.GetPayloadType() != attest.PayloadType:
+		return nil, bad(WrongKind, "payload type is %s, not %s", lock.Visible(envelope.GetPayloadType()), attest.PayloadType)
+	case len(envelope.GetSignatures()) != 1:
+		return nil, bad(BadSignature, "envelope has %d signatures, want one", len(envelope.GetSignatures()))
+	}
+	return b, nil
+}
+
+// isV03 reports whether a bundle's media type is of version 0.3, which alone
+// may carry a chain that sigstore-go is told to read.
+func isV03(data []byte) bool {
+	version := ""
+	r := canonical.NewReader(data)
+	err := r.Object(func(name string) (err error) {
+		if name == "mediaType" || name == "media_type" {
+			version, err = r.String()
+			return err
+		}
+		return r.Skip()
+	})
+	return err == nil && (version == "application/vnd.dev.sigstore.bundle.v0.3+json" ||
+		version == "application/vnd.dev.sigstore.bundle+json;version=0.3")
+}
+
+// verify checks everything a bundle contains against the material.
+func (m *material) verify(data []byte) (*evidence, *badEvidence) {
+	b, no := load(data)
+	if no != nil {
+		return nil, no
+	}
+	e := &evidence{bundle: sha256.Sum256(data)}
+	content, err := b.VerificationContent()
+	if err != nil {
+		return nil, bad(BadSignature, "bundle: %w", err)
+	}
+	var result *sgverify.VerificationResult
+	if leaf := content.Certificate(); leaf == nil {
+		result, no = m.verifyKey(b, e, content.PublicKey().Hint())
+	} else if isKeyless(leaf) {
+		result, no = m.verifyKeyless(b, e)
+	} else {
+		result, no = m.verifyPKI(b, e, content)
+	}
+	if no != nil {
+		return nil, no
+	}
+	for _, ts := range result.VerifiedTimestamps {
+		e.times = append(e.times, ts.Timestamp)
+		if d, err := lock.ParseDigest(ts.URI); err == nil {
+			e.trust = append(e.trust, d)
+		} else if m.sigstore != nil {
+			e.trust = append(e.trust, m.rootDigest)
+		}
+	}
+	slices.SortFunc(e.trust, func(a, b lock.Digest) int { return slices.Compare(a[:], b[:]) })
+	e.trust = slices.Compact(e.trust)
+
+	statement, err := attest.Parse(b.GetDsseEnvelope().GetPayload())
+	if err != nil {
+		reason := BadSignature
+		if foreign := (*attest.ForeignError)(nil); errors.As(err, &foreign) {
+			reason = WrongKind
+		}
+		return nil, &badEvidence{reason, e.signer, err}
+	}
+	e.statement = statement
+	return e, nil
+}
+
+// run verifies b with the options that its own contents call for: whatever it
+// has must verify.
+func run(b *sgbundle.Bundle, material sgroot.TrustedMaterial, log bool, policy sgverify.PolicyOption) (*sgverify.VerificationResult, error) {
+	entries := b.GetVerificationMaterial().GetTlogEntries()
+	stamps := len(b.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps())
+	options := []sgverify.VerifierOption{sgverify.WithoutStatementPredicate()}
+	integrated := 0
+	for _, entry := range entries {
+		if entry.GetInclusionPromise() != nil {
+			integrated++
+		}
+	}
+	if log || len(entries) > 0 {
+		options = append(options, sgverify.WithTransparencyLog(max(1, len(entries))))
+	}
+	if stamps > 0 {
+		options = append(options, sgverify.WithSignedTimestamps(stamps))
+	}
+	if integrated > 0 {
+		options = append(options, sgverify.WithIntegratedTimestamps(integrated))
+	}
+	isKey := b.GetVerificationMaterial().GetPublicKey() != nil
+	if stamps+integrated == 0 {
+		if !isKey {
+			return nil, errors.New("there is neither an RFC 3161 timestamp nor a log entry with a signed time")
+		}
+		options = append(options, sgverify.WithNoObserverTimestamps())
+	}
+	if log && len(material.CTLogs()) > 0 {
+		options = append(options, sgverify.WithSignedCertificateTimestamps(1))
+	}
+	v, err := sgverify.NewVerifier(material, options...)
+	if err != nil {
+		return nil, err
+	}
+	// Subjects and identities are ours to judge, see Decide.
+	return v.Verify(b, sgverify.NewPolicy(sgverify.WithoutArtifactUnsafe(), policy))
+}
+
+// missing reports material that the bundle needs and that is not there at all,
+// so that nothing can be said about it.
+func (m *material) missing(b *sgbundle.Bundle) *badEvidence {
+	vm := b.GetVerificationMaterial()
+	if len(vm.GetTimestampVerificationData().GetRfc3161Timestamps()) > 0 && len(m.tsas) == 0 {
+		return bad(TrustMissing, "the bundle has a timestamp, and no timestamp authority is trusted")
+	}
+	for _, entry := range vm.GetTlogEntries() {
+		id := fmt.Sprintf("%x", entry.GetLogId().GetKeyId())
+		if _, ok := m.RekorLogs()[id]; !ok {
+			return bad(TrustMissing, "the bundle has an entry of transparency log %s, which the trusted root does not have", id)
+		}
+	}
+	return nil
+}
+
+func (m *material) verifyKey(b *sgbundle.Bundle, e *evidence, hint string) (*sgverify.VerificationResult, *badEvidence) {
+	key, ok := m.keys[hint]
+	if !ok {
+		no := bad(WrongSigner, "signed with a key that is not trusted")
+		if raw, err := decodeHint(hint); err == nil {
+			no.signer = lock.Signer{Key: raw.String()}
+			no.err = fmt.Errorf("signed with key:%s, which is not trusted", raw)
+		}
+		return nil, no
+	}
+	if no := m.missing(b); no != nil {
+		return nil, no
+	}
+	e.key, e.signer, e.trust = key, lock.Signer{Key: key.id.String()}, []lock.Digest{key.id}
+	result, err := run(b, m, false, sgverify.WithKey())
+	if err != nil {
+		return nil, &badEvidence{BadSignature, lock.Signer{}, err}
+	}
+	return result, nil
+}
+
+// isKeyless reports whether a certificate has an extension in which Fulcio
+// names the OpenID Connect issuer: 1.3.6.1.4.1.57264.1.1 or .8.
+func isKeyless(leaf *x509.Certificate) bool {
+	for _, e := range leaf.Extensions {
+		if id := e.Id.String(); id == "1.3.6.1.4.1.57264.1.1" || id == "1.3.6.1.4.1.57264.1.8" {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *material) verifyKeyless(b *sgbundle.Bundle, e *evidence) (*sgverify.VerificationResult, *badEvidence) {
+	if m.sigstore == nil {
+		return nil, bad(TrustMissing, "the signature is keyless, and there is no Sigstore trusted root to check it with")
+	}
+	if no := m.missing(b); no != nil {
+		return nil, no
+	}
+	e.trust = []lock.Digest{m.rootDigest}
+	result, err := run(b, m.sigstoreAndTSAs(), true, sgverify.WithoutIdentitiesUnsafe())
+	if err != nil {
+		return nil, &badEvidence{BadSignature, lock.Signer{}, err}
+	}
+	c := result.Signature.Certificate
+	e.signer = lock.Signer{
+		Issuer: c.Issuer, Subject: c.SubjectAlternativeName,
+		Repository: c.SourceRepositoryURI, RepositoryID: c.SourceRepositoryIdentifier,
+	}
+	if e.signer.Issuer == "" {
+		return nil, bad(BadSignature, "the certificate names no issuer")
+	}
+	return result, nil
+}
+
+// sigstoreAndTSAs returns the trusted root with the timestamp authorities that
+// are trusted besides.
+func (m *material) sigstoreAndTSAs() sgroot.TrustedMaterial {
+	if len(m.tsas) == len(m.sigstore.TimestampingAuthorities()) {
+		return m.sigstore
+	}
+	return sgroot.TrustedMaterialCollection{m.sigstore, &pki{material: &material{tsas: m.tsas[len(m.sigstore.TimestampingAuthorities()):]}}}
+}
+
+// pki is the material for one bundle of own PKI.
+type pki struct {
+	*material
+	ca *authority
+}
+
+// FulcioCertificateAuthorities implements sigstore-go's TrustedMaterial.
+func (p *pki) FulcioCertificateAuthorities() []sgroot.CertificateAuthority {
+	if p.ca == nil {
+		return nil
+	}
+	return []sgroot.CertificateAuthority{p.ca}
+}
+
+func (m *material) verifyPKI(b *sgbundle.Bundle, e *evidence, content sgverify.VerificationContent) (*sgverify.VerificationResult, *badEvidence) {
+	if m.roots == nil {
+		return nil, bad(TrustMissing, "the signature is made with an X.509 certificate, and no root is trusted")
+	}
+	if no := m.missing(b); no != nil {
+		return nil, no
+	}
+	if len(content.Intermediates()) > 10 {
+		return nil, bad(BadSignature, "more than 10 intermediate certificates")
+	}
+	p := &pki{m, &authority{roots: m.roots, intermediates: x509.NewCertPool()}}
+	for _, c := range content.Intermediates() {
+		p.ca.intermediates.AddCert(c)
+	}
+	result, err := run(b, p, false, sgverify.WithoutIdentitiesUnsafe())
+	if p.ca.err != nil {
+		return nil, &badEvidence{BadSignature, lock.Signer{}, p.ca.err}
+	}
+	if err != nil {
+		return nil, &badEvidence{BadSignature, lock.Signer{}, err}
+	}
+	if p.ca.root == nil {
+		return nil, bad(BadSignature, "the certificate was not checked")
+	}
+	root := lock.Digest(sha256.Sum256(p.ca.root.Raw))
+	e.trust = []lock.Digest{root}
+	e.signer = lock.Signer{Root: root.String(), Subject: result.Signature.Certificate.SubjectAlternativeName}
+	return result, nil
+}
+
+// decodeHint reads the hint under which a bundle names its key: base64 of the
+// SHA-256 of the key's PKIX DER.
+func decodeHint(hint string) (lock.Digest, error) {
+	raw, err := base64.StdEncoding.DecodeString(hint)
+	if err != nil || len(raw) != len(lock.Digest{}) {
+		return lock.Digest{}, errors.New("the hint is no SHA-256")
+	}
+	return lock.Digest(raw), nil
+}

@@ -1,0 +1,387 @@
+package verify
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// skew is how far a verified time may lie ahead of the host's clock.
+const skew = 5 * time.Minute
+
+// A requirement is what the rule for a server comes down to.
+type requirement struct {
+	name     string
+	expected []string
+	accepts  func(lock.Signer) bool // nil: no signature is asked for
+	builtin  bool                   // a pin that someone approved unsigned stays good
+	complete bool
+	block    bool
+}
+
+// require returns the requirement for a request, nil if no rule matches.
+func (v *Verifier) require(r *Request) *requirement {
+	if v.policy == nil {
+		return builtin(r.Lock)
+	}
+	found, name := v.policy.find(r.Server)
+	if found == nil {
+		return nil
+	}
+	q := &requirement{name: name, complete: found.complete, block: found.block}
+	if found.pinnedOnly != "" {
+		return q
+	}
+	for _, id := range found.signedBy {
+		q.expected = append(q.expected, id.String())
+	}
+	q.accepts = func(s lock.Signer) bool {
+		return slices.ContainsFunc(found.signedBy, func(id Identity) bool { return id.Matches(s) })
+	}
+	return q
+}
+
+// builtin is the rule without a policy: what was approved, by the signer
+// recorded then.
+func builtin(entry *lock.Server) *requirement {
+	q := &requirement{name: "the built-in rule", builtin: true, complete: true}
+	if entry == nil || len(entry.Evidence) == 0 {
+		return q
+	}
+	for _, e := range entry.Evidence {
+		if s := e.Signer.String(); !slices.Contains(q.expected, s) {
+			q.expected = append(q.expected, s)
+		}
+	}
+	q.accepts = func(s lock.Signer) bool {
+		return slices.ContainsFunc(entry.Evidence, func(e lock.Evidence) bool { return e.Signer.Same(s) })
+	}
+	return q
+}
+
+// Decide judges every definition of the listing. It is a pure function of the
+// request, the policy and the trust material: no I/O, no clock.
+//
+// For each signer one statement counts, the one with the highest sequence that
+// is acceptable, and of several variants of it the one that covers most of the
+// listing; statements are never mixed. Valid sufficient evidence wins, bad
+// evidence beside it is a diagnostic.
+func (v *Verifier) Decide(r Request) *Decision {
+	d := &Decision{server: r.Server}
+	if d.err = r.check(); d.err != nil {
+		return d
+	}
+	q := v.require(&r)
+	if q == nil {
+		d.rule = "no rule of policy " + v.policy.name
+		d.each(&r, func(x *Result) { x.Reasons = []Reason{NoRule} })
+		slices.SortStableFunc(d.results, compareResults)
+		return d
+	}
+	d.rule, d.expected, d.signatures = q.name, q.expected, q.accepts != nil
+	if q.accepts != nil {
+		d.used = d.choose(&r, d.collect(v, &r, q))
+	}
+	why := d.failures()
+	d.each(&r, func(x *Result) { d.judge(x, &r, q, why) })
+	d.missing(&r, q)
+	slices.SortStableFunc(d.results, compareResults)
+	if q.block && slices.ContainsFunc(d.results, func(x Result) bool { return x.Verdict == Deny }) {
+		for i := range d.results {
+			if x := &d.results[i]; x.Verdict != Deny {
+				x.Verdict, x.Reasons = Deny, append(x.Reasons, Blocked)
+			}
+		}
+	}
+	return d
+}
+
+// each adds a result for every definition of the listing; judge is not asked
+// about those without a digest.
+func (d *Decision) each(r *Request, judge func(*Result)) {
+	for _, x := range r.Listing.Definitions {
+		res := Result{Kind: x.Kind(), Name: x.Name(), Digest: x.Digest()}
+		judge(&res)
+		d.results = append(d.results, res)
+	}
+	for _, x := range r.Listing.Refused {
+		reason := NoDigest
+		if x.Err.Code == lock.DuplicateName {
+			reason = DuplicateName
+		}
+		d.results = append(d.results, Result{Kind: x.Kind, Name: x.Name, Reasons: []Reason{reason}, Refused: x.Err})
+	}
+}
+
+// collect returns the evidence that is acceptable: by a signer who may, for
+// this server, neither expired nor older than what was seen.
+func (d *Decision) collect(v *Verifier, r *Request, q *requirement) []*evidence {
+	var acceptable []*evidence
+	seen := make(map[lock.Digest]bool)
+	for _, data := range slices.Concat(r.Bundles, r.Listing.Bundles) {
+		id := lock.Digest(sha256.Sum256(data))
+		if seen[id] {
+			continue
+		}
+		if len(seen) == lock.MaxBundles {
+			d.diagnose(lock.Digest{}, bad(Unsigned, "more than %d bundles: the rest was not looked at", lock.MaxBundles))
+			break
+		}
+		seen[id] = true
+		c := v.check(data)
+		if c.bad == nil {
+			c.bad = d.unacceptable(c.evidence, r, q)
+		}
+		if c.bad != nil {
+			d.diagnose(id, c.bad)
+			continue
+		}
+		acceptable = append(acceptable, c.evidence)
+	}
+	return acceptable
+}
+
+func (d *Decision) diagnose(bundle lock.Digest, b *badEvidence) {
+	d.diagnostics = append(d.diagnostics, Diagnostic{bundle, b.reason, b.signer, b.err})
+}
+
+// unacceptable says why verified evidence does not count for a request, nil if
+// it does.
+func (d *Decision) unacceptable(e *evidence, r *Request, q *requirement) *badEvidence {
+	no := func(reason Reason, format string, args ...any) *badEvidence {
+		return &badEvidence{reason, e.signer, fmt.Errorf(format, args...)}
+	}
+	if !q.accepts(e.signer) {
+		return no(WrongSigner, "signed by %s", e.signer)
+	}
+	rel := e.statement.Release()
+	if rel.Server != r.Server {
+		return no(WrongServer, "signed for server %s", rel.Server)
+	}
+	for _, t := range e.times {
+		if t.After(r.At.Add(skew)) {
+			d.err = &TrustError{fmt.Errorf("the clock says %s, and a verified signature is of %s",
+				r.At.UTC().Format(time.RFC3339), t.UTC().Format(time.RFC3339))}
+		}
+	}
+	if len(e.times) == 0 && e.key != nil && !e.key.ValidAtTime(r.At) {
+		return no(Expired, "the key is not valid at %s, and no timestamp says when it signed", r.At.UTC().Format(time.RFC3339))
+	}
+	if !rel.ExpiresAt.IsZero() && !r.At.Before(rel.ExpiresAt) {
+		return no(Expired, "the statement expired at %s", rel.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	if floor := highest(r, e.signer); rel.Sequence < floor {
+		return no(Rollback, "sequence %d, and sequence %d of the same signer was seen", rel.Sequence, floor)
+	}
+	return nil
+}
+
+// highest returns the highest sequence known of a signer, 0 if none is.
+func highest(r *Request, s lock.Signer) uint64 {
+	var n uint64
+	for _, h := range r.Seen {
+		if h.Signer.Same(s) {
+			n = max(n, h.Sequence)
+		}
+	}
+	if r.Lock != nil {
+		for _, e := range r.Lock.Evidence {
+			if e.Signer.Same(s) {
+				n = max(n, e.Sequence)
+			}
+		}
+	}
+	return n
+}
+
+// choose returns one statement a signer.
+func (d *Decision) choose(r *Request, acceptable []*evidence) []*evidence {
+	var chosen []*evidence
+	for len(acceptable) > 0 {
+		signer := acceptable[0].signer
+		var same, rest []*evidence
+		top := uint64(0)
+		for _, e := range acceptable {
+			if e.signer.Same(signer) {
+				same = append(same, e)
+				top = max(top, e.statement.Release().Sequence)
+			} else {
+				rest = append(rest, e)
+			}
+		}
+		acceptable = rest
+		same = slices.DeleteFunc(same, func(e *evidence) bool { return e.statement.Release().Sequence < top })
+		if d.equivocates(same) {
+			continue
+		}
+		best := slices.MaxFunc(same, func(a, b *evidence) int {
+			return cmp.Or(covered(a, r.Listing)-covered(b, r.Listing),
+				strings.Compare(b.statement.Release().Variant, a.statement.Release().Variant),
+				slices.Compare(b.bundle[:], a.bundle[:]))
+		})
+		chosen = append(chosen, best)
+	}
+	return chosen
+}
+
+// equivocates reports whether statements of one signer and sequence contradict
+// each other, and says so of each.
+func (d *Decision) equivocates(same []*evidence) bool {
+	found := false
+	for i, a := range same {
+		for _, b := range same[:i] {
+			if a.statement.Release().Variant == b.statement.Release().Variant && !a.statement.SameSubjects(b.statement) {
+				found = true
+			}
+		}
+	}
+	if found {
+		for _, e := range same {
+			d.diagnose(e.bundle, &badEvidence{Equivocation, e.signer,
+				fmt.Errorf("statements of sequence %d contradict each other", e.statement.Release().Sequence)})
+		}
+	}
+	return found
+}
+
+func covered(e *evidence, l *lock.Listing) int {
+	n := 0
+	for _, x := range l.Definitions {
+		if s, ok := e.statement.Find(x.Kind(), x.Name()); ok && s.Digest == x.Digest() {
+			n++
+		}
+	}
+	return n
+}
+
+// failures returns why no statement counts: the reasons of the bundles that do
+// not, or that there is none.
+func (d *Decision) failures() []Reason {
+	if len(d.used) > 0 {
+		return nil
+	}
+	var why []Reason
+	for _, x := range d.diagnostics {
+		if !slices.Contains(why, x.Reason) {
+			why = append(why, x.Reason)
+		}
+	}
+	if len(why) == 0 {
+		why = []Reason{Unsigned}
+	}
+	return why
+}
+
+// judge decides one definition that has a digest. Why says why no statement
+// counts, nil if one does.
+func (d *Decision) judge(x *Result, r *Request, q *requirement, why []Reason) {
+	for _, e := range d.used {
+		s, ok := e.statement.Find(x.Kind, x.Name)
+		if ok && s.Digest == x.Digest {
+			x.Signers = append(x.Signers, e.signer)
+		}
+		if ok && x.Signed.IsZero() {
+			x.Signed = s.Digest
+		}
+	}
+	var pins []lock.Pin
+	if r.Lock != nil {
+		pins = r.Lock.Pin(x.Kind, x.Name)
+	}
+	equal := slices.IndexFunc(pins, func(p lock.Pin) bool { return p.Definition.Digest() == x.Digest })
+	if equal >= 0 {
+		x.Pinned = x.Digest
+	} else if len(pins) > 0 {
+		x.Pinned = pins[0].Definition.Digest()
+	}
+
+	signed := q.accepts != nil && !(q.builtin && equal >= 0 && pins[equal].Unsigned)
+	proven := len(x.Signers) > 0
+	if proven {
+		x.Reasons = append(x.Reasons, Verified)
+		if len(r.Seen) == 0 && (r.Lock == nil || len(r.Lock.Evidence) == 0) {
+			x.Reasons = append(x.Reasons, FirstContact)
+		}
+	}
+	switch {
+	case signed && !proven:
+		x.Reasons = append(unpinned(r.Lock, len(pins), equal), why...)
+		if len(x.Reasons) == 0 {
+			x.Reasons = []Reason{Unsigned}
+		}
+	case equal < 0 && len(pins) > 0:
+		x.Verdict, x.Reasons = Undecided, append(x.Reasons, Drift)
+	case equal < 0:
+		x.Verdict, x.Reasons = Undecided, append(x.Reasons, NotLocked)
+	case !signed:
+		x.Verdict, x.Reasons = Allow, append(x.Reasons, Pinned)
+	case !recorded(r.Lock, pins[equal], x.Signers):
+		x.Verdict, x.Reasons = Undecided, append(x.Reasons, WrongSigner)
+	default:
+		x.Verdict = Allow
+	}
+}
+
+// unpinned returns the reason that a comparison with the lock alone gives, if
+// there is a lock entry.
+func unpinned(entry *lock.Server, pins, equal int) []Reason {
+	switch {
+	case entry == nil || equal >= 0:
+		return nil
+	case pins > 0:
+		return []Reason{Drift}
+	}
+	return []Reason{NotLocked}
+}
+
+// recorded reports whether a pin was approved with one of the signers, or
+// without any.
+func recorded(entry *lock.Server, p lock.Pin, signers []lock.Signer) bool {
+	if p.Unsigned {
+		return true
+	}
+	return slices.ContainsFunc(entry.Evidence, func(e lock.Evidence) bool {
+		return e.Variant == p.Variant && slices.ContainsFunc(signers, e.Signer.Same)
+	})
+}
+
+// missing adds a result for what should be listed and is not, where the rule
+// wants the listing to be complete.
+func (d *Decision) missing(r *Request, q *requirement) {
+	if !q.complete {
+		return
+	}
+	listed := make(map[string]bool, len(d.results))
+	for _, x := range d.results {
+		listed[lock.ID(x.Kind, x.Name)] = true
+	}
+	add := func(k lock.Kind, name string, pinned, signed lock.Digest) {
+		if id := lock.ID(k, name); !listed[id] {
+			listed[id] = true
+			d.results = append(d.results, Result{Kind: k, Name: name, Reasons: []Reason{Missing}, Pinned: pinned, Signed: signed})
+		}
+	}
+	variants := make(map[string]bool)
+	for _, e := range d.used {
+		rel := e.statement.Release()
+		variants[rel.Variant] = true
+		if rel.Complete && !q.builtin {
+			for _, s := range e.statement.Subjects() {
+				add(s.Kind, s.Name, lock.Digest{}, s.Digest)
+			}
+		}
+	}
+	if r.Lock == nil {
+		return
+	}
+	for _, p := range r.Lock.Pins {
+		if p.Unsigned || len(variants) == 0 || variants[p.Variant] {
+			add(p.Definition.Kind(), p.Definition.Name(), p.Definition.Digest(), lock.Digest{})
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package verify
+
+import (
+	"crypto/x509"
+	"fmt"
+	"time"
+
+	"github.com/digitorus/timestamp"
+	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
+	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+
+	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// An Unverified is what a bundle claims. Nothing of it was checked; it is for
+// people to look at, and no decision takes it.
+type Unverified struct {
+	MediaType    string
+	Key          string         // "sha256:HEX" or the hint as it is, for a key
+	Certificates []*Certificate // leaf first, for a certificate
+	Timestamps   []time.Time    // of RFC 3161 timestamps that could be read
+	LogEntries   []LogEntry
+	PayloadType  string
+	Payload      []byte            // what is signed
+	Statement    *attest.Statement // nil if the payload is none about definitions
+	Problem      error             // why Statement is nil
+}
+
+// A Certificate is what a certificate in a bundle says.
+type Certificate struct {
+	Subject, Issuer     string
+	Names               []string // subject alternative names: URIs and e-mail addresses
+	OIDCIssuer          string   // Fulcio's extension
+	NotBefore, NotAfter time.Time
+}
+
+// A LogEntry is a transparency log's entry in a bundle.
+type LogEntry struct {
+	Log   string // the log's ID in hexadecimal digits
+	Index int64
+	Time  time.Time // zero if the entry has none
+}
+
+// Inspect reads a bundle without verifying anything.
+func Inspect(data []byte) (*Unverified, error) {
+	b, no := load(data)
+	if no != nil {
+		return nil, no.err
+	}
+	u := &Unverified{
+		MediaType:   b.GetMediaType(),
+		PayloadType: b.GetDsseEnvelope().GetPayloadType(),
+		Payload:     b.GetDsseEnvelope().GetPayload(),
+	}
+	u.Statement, u.Problem = attest.Parse(u.Payload)
+	content, err := b.VerificationContent()
+	if err != nil {
+		return nil, fmt.Errorf("bundle: %w", err)
+	}
+	if leaf := content.Certificate(); leaf != nil {
+		for _, c := range append([]*x509.Certificate{leaf}, content.Intermediates()...) {
+			u.Certificates = append(u.Certificates, describe(c))
+		}
+	} else {
+		u.Key = describeHint(content)
+	}
+	for _, c := range stamps(b) {
+		u.Timestamps = append(u.Timestamps, c.Time)
+	}
+	for _, e := range b.GetVerificationMaterial().GetTlogEntries() {
+		entry := LogEntry{Log: fmt.Sprintf("%x", e.GetLogId().GetKeyId()), Index: e.GetLogIndex()}
+		if s := e.GetIntegratedTime(); s != 0 {
+			entry.Time = time.Unix(s, 0)
+		}
+		u.LogEntries = append(u.LogEntries, entry)
+	}
+	return u, nil
+}
+
+func describe(c *x509.Certificate) *Certificate {
+	d := &Certificate{Subject: c.Subject.String(), Issuer: c.Issuer.String(), Names: c.EmailAddresses, NotBefore: c.NotBefore, NotAfter: c.NotAfter}
+	for _, u := range c.URIs {
+		d.Names = append(d.Names, u.String())
+	}
+	for _, e := range c.Extensions {
+		if e.Id.String() == "1.3.6.1.4.1.57264.1.1" {
+			d.OIDCIssuer = string(e.Value)
+		}
+	}
+	return d
+}
+
+func describeHint(content sgverify.VerificationContent) string {
+	hint := content.PublicKey().Hint()
+	if d, err := decodeHint(hint); err == nil {
+		return d.String()
+	}
+	return lock.Visible(hint)
+}
+
+// stamps returns the RFC 3161 timestamps of b that can be read.
+func stamps(b *sgbundle.Bundle) []*timestamp.Timestamp {
+	var all []*timestamp.Timestamp
+	for _, raw := range b.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps() {
+		if ts, err := timestamp.ParseResponse(raw.GetSignedTimestamp()); err == nil {
+			all = append(all, ts)
+		}
+	}
+	return all
+}
+
+// TimestampAuthorities returns the topmost certificate that each RFC 3161
+// timestamp of a bundle brings along: what one has to trust for the timestamp
+// to verify. Nothing was checked.
+func TimestampAuthorities(bundle []byte) ([]*x509.Certificate, error) {
+	b, no := load(bundle)
+	if no != nil {
+		return nil, no.err
+	}
+	var tops []*x509.Certificate
+	for _, ts := range stamps(b) {
+		if len(ts.Certificates) == 0 {
+			return nil, fmt.Errorf("a timestamp brings no certificates")
+		}
+		tops = append(tops, topmost(ts.Certificates))
+	}
+	return tops, nil
+}
+
+// topmost returns a certificate that none of the others has issued.
+func topmost(cs []*x509.Certificate) *x509.Certificate {
+	for _, c := range cs {
+		issued := false
+		for _, issuer := range cs {
+			issued = issued || issuer != c && c.CheckSignatureFrom(issuer) == nil
+		}
+		if !issued && c.IsCA {
+			return c
+		}
+	}
+	return cs[0]
+}
