@@ -1,0 +1,99 @@
+// Package cli is the command line of mcpsign: flags, files, messages and exit
+// codes. What is decided is decided in the library.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// A Process is what a run sees of the world, besides files.
+type Process struct {
+	Args   []string // without the program's name
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Getenv func(string) string
+	Now    func() time.Time
+}
+
+// app is one run.
+type app struct {
+	Process
+	output string // text or json
+	lock   string // path of the lockfile
+}
+
+// Run runs one command and returns the exit code. An error is printed once, to
+// Stderr, with a hint where there is one.
+func Run(ctx context.Context, p Process) ExitCode {
+	a := &app{Process: p}
+	root := a.root()
+	root.SetArgs(p.Args)
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return ExitYes
+	}
+	fmt.Fprintln(p.Stderr, "error:", strings.TrimPrefix(err.Error(), "error: "))
+	var f *failure
+	if errors.As(err, &f) && f.hint != "" {
+		fmt.Fprintln(p.Stderr, "hint:", f.hint)
+	}
+	return codeOf(err)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcpsign",
+		Short: "Sign the definitions an MCP server lists, and refuse those nobody vouches for",
+		Long: `mcpsign signs what an MCP server tells a model (tools, prompts, resource
+templates, instructions), pins what was approved, and verifies both offline.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cmd.Help(); err != nil {
+				return err
+			}
+			return usage("", "a command is needed")
+		},
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if a.output != "text" && a.output != "json" {
+				return usage("write -o text or -o json", fmt.Sprintf("output format %s is not known", lock.Visible(a.output)))
+			}
+			return nil
+		},
+	}
+	flags := root.PersistentFlags()
+	flags.StringVarP(&a.output, "output", "o", "text", "output format: text or json")
+	flags.StringVar(&a.lock, "lock", defaultLock, "path of the lockfile; bundles lie beside it in .mcpsign")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fail(ExitUsage, err, "see: "+cmd.CommandPath()+" --help")
+	})
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(a.digestCommand(), a.keyCommand(), a.signCommand(), a.verifyCommand(), a.lockCommand(),
+		a.checkCommand(), a.inspectCommand(), a.demoCommand(), a.demoServerCommand(), a.versionCommand())
+	return root
+}
+
+// args wraps a check of positional arguments so that its error says how the
+// command is used.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, list []string) error {
+		if err := check(cmd, list); err != nil {
+			return fail(ExitUsage, err, "usage: "+cmd.UseLine())
+		}
+		return nil
+	}
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
+)
+
+// A judgement is a decision with what was put into it, for the report.
+type judgement struct {
+	server   string
+	source   string // as the user wrote it, for the next command
+	listing  *lock.Listing
+	entry    *lock.Server // nil: nothing is pinned
+	decision *verify.Decision
+	verifier *verify.Verifier
+	missing  []lock.Digest // bundles that the lock names and that are not there
+	compare  bool          // with the pins; else the signatures of the source alone
+}
+
+// A query says what is to be judged.
+type query struct {
+	name    string
+	source  source
+	flags   *trustFlags
+	listing *lock.Listing // nil: read the source
+	compare bool          // with the pins; else the signatures of the source alone
+}
+
+// judge decides on a listing by the flags, the store and what was seen. Bundles
+// are looked for in the flags, beside the lockfile and in the listing; where
+// the signature of a source is the question, those of the flags are the answer.
+func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) {
+	name, entry, err := s.resolve(q.name)
+	if err != nil {
+		return nil, err
+	}
+	j := &judgement{server: name, source: q.source.String(), entry: entry, listing: q.listing}
+	policy, trust, err := q.flags.load(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.addRecorded(&trust, entry, policy == nil); err != nil {
+		return nil, err
+	}
+	if j.verifier, err = verify.New(policy, trust); err != nil {
+		return nil, err
+	}
+	request := verify.Request{Server: name, Lock: entry, At: a.Now()}
+	if request.Bundles, err = readBundles(q.flags.bundles); err != nil {
+		return nil, err
+	}
+	if q.compare || len(q.flags.bundles) == 0 {
+		recorded, missing, err := s.evidence(entry)
+		if err != nil {
+			return nil, err
+		}
+		j.missing = missing
+		request.Bundles = append(request.Bundles, recorded...)
+	}
+	if j.listing == nil {
+		if j.listing, err = a.listing(ctx, q.source); err != nil {
+			return nil, err
+		}
+		// The lockfile by itself must verify anywhere; a listing must not be
+		// older than what was pinned on this machine.
+		if request.Seen, err = a.seen(name); err != nil {
+			return nil, err
+		}
+	}
+	request.Listing = j.listing
+	j.decide(request, q.compare)
+	return j, nil
+}
+
+// decide decides with the pins, or by the signatures of the source alone. A
+// rule that asks for no signature leaves only the pins.
+func (j *judgement) decide(request verify.Request, compare bool) {
+	j.compare = compare
+	if !compare {
+		alone := request
+		alone.Lock = nil
+		alone.Seen = append(recordedSequences(j.entry), request.Seen...)
+		if j.decision = j.verifier.Decide(alone); len(j.decision.Expected()) > 0 {
+			return
+		}
+		j.compare = true
+	}
+	j.decision = j.verifier.Decide(request)
+}
+
+// recordedSequences returns what the lock says was seen of a server.
+func recordedSequences(entry *lock.Server) []verify.HighWater {
+	var high []verify.HighWater
+	if entry != nil {
+		for _, e := range entry.Evidence {
+			high = append(high, verify.HighWater{Signer: e.Signer, Sequence: e.Sequence})
+		}
+	}
+	return high
+}

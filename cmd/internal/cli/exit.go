@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/mcpsign/mcpsign/cmd/internal/mcp"
+	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/sign"
+	"github.com/mcpsign/mcpsign/verify"
+)
+
+// An ExitCode is what the process tells its caller. Codes are stable: 0 is
+// yes, 1 to 6 mean that nothing could be said, 10 to 16 are a no.
+type ExitCode int
+
+const (
+	ExitYes      ExitCode = 0  // everything required holds
+	ExitInternal ExitCode = 1  // internal or I/O error
+	ExitUsage    ExitCode = 2  // usage, bad configuration, policy or lockfile
+	ExitServer   ExitCode = 3  // the server could not be started or listed
+	ExitService  ExitCode = 4  // a signing, log or timestamp service failed after retries
+	ExitTrust    ExitCode = 5  // trust material or state missing, unreadable or out of date; clock impossible
+	ExitInput    ExitCode = 6  // input needed and none possible
+	ExitDrift    ExitCode = 10 // a pinned definition changed or vanished
+	ExitUnpinned ExitCode = 11 // a definition is not pinned
+	ExitNoDigest ExitCode = 12 // a definition has no digest, or a duplicate name
+	ExitUnsigned ExitCode = 13 // a required signature or rule is missing
+	ExitInvalid  ExitCode = 14 // evidence is invalid
+	ExitWrong    ExitCode = 15 // signer, server or kind is not the one allowed
+	ExitOutdated ExitCode = 16 // expired, rolled back, contradictory
+)
+
+// precedence lists the codes from the one that wins to the one that loses when
+// several apply.
+var precedence = []ExitCode{
+	ExitInvalid, ExitOutdated, ExitWrong, ExitUnsigned, ExitNoDigest, ExitDrift, ExitUnpinned,
+	ExitInternal, ExitTrust, ExitServer, ExitService, ExitInput, ExitUsage, ExitYes,
+}
+
+// worst returns the code that wins.
+func worst(codes ...ExitCode) ExitCode {
+	for _, p := range precedence {
+		for _, c := range codes {
+			if c == p {
+				return c
+			}
+		}
+	}
+	return ExitInternal
+}
+
+// reasonCode returns the code of a reason that made a verdict no yes.
+func reasonCode(r verify.Reason) ExitCode {
+	switch r {
+	case verify.Drift, verify.Missing:
+		return ExitDrift
+	case verify.NotLocked:
+		return ExitUnpinned
+	case verify.NoDigest, verify.DuplicateName:
+		return ExitNoDigest
+	case verify.Unsigned, verify.NoRule:
+		return ExitUnsigned
+	case verify.BadSignature:
+		return ExitInvalid
+	case verify.WrongSigner, verify.WrongServer, verify.WrongKind:
+		return ExitWrong
+	case verify.Rollback, verify.Equivocation, verify.Expired:
+		return ExitOutdated
+	case verify.TrustMissing:
+		return ExitTrust
+	}
+	return ExitYes // says why a verdict is a yes, or follows from another one
+}
+
+// A failure is an error with the code and the advice it ends with.
+type failure struct {
+	code ExitCode
+	err  error
+	hint string
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// fail returns a failure, or nil for a nil error.
+func fail(code ExitCode, err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{code, err, hint}
+}
+
+func usage(hint, message string) error {
+	return &failure{ExitUsage, errors.New(message), hint}
+}
+
+// codeOf returns the code for an error that has no other.
+func codeOf(err error) ExitCode {
+	var (
+		f       *failure
+		trust   *verify.TrustError
+		policy  *verify.PolicyError
+		file    *lock.ParseError
+		service *sign.ServiceError
+		start   *mcp.StartError
+		method  *mcp.MethodError
+		rpc     *lock.ResponseError
+	)
+	switch {
+	case errors.As(err, &f):
+		return f.code
+	case errors.As(err, &trust):
+		return ExitTrust
+	case errors.As(err, &policy), errors.As(err, &file):
+		return ExitUsage
+	case errors.As(err, &service):
+		return ExitService
+	case errors.As(err, &start), errors.As(err, &method), errors.As(err, &rpc):
+		return ExitServer
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, fs.ErrNotExist):
+		return ExitInternal
+	}
+	return ExitInternal
+}

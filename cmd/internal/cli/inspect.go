@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/list"
+	"github.com/spf13/cobra"
+
+	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
+)
+
+func (a *app) inspectCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "inspect FILE",
+		Short:   "Show what a bundle or a lockfile says; nothing is verified",
+		Example: "  mcpsign inspect r.sigstore.json\n  mcpsign inspect mcpsign.lock.json -o json",
+		Args:    args(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, names []string) error {
+			data, err := a.readInput(names[0])
+			if err != nil {
+				return fail(ExitInternal, err, "")
+			}
+			if bytes.HasPrefix(data, []byte("{\n  \"version\": ")) {
+				f, err := lock.Parse(data)
+				if err != nil {
+					return fail(ExitUsage, inFile(err, names), "")
+				}
+				return a.inspectLock(f)
+			}
+			return a.inspectBundles(names[0], splitBundles(data))
+		},
+	}
+}
+
+const notVerified = "not verified"
+
+func (a *app) inspectLock(f *lock.File) error {
+	if a.output == "json" {
+		return a.printJSON(lockDocument(f))
+	}
+	t := list.NewWriter()
+	t.SetStyle(list.StyleConnectedLight)
+	for _, s := range f.Servers {
+		t.AppendItem("server " + s.Name)
+		t.Indent()
+		for _, e := range s.Evidence {
+			t.AppendItem(fmt.Sprintf("signed by %s", e.Signer))
+			t.Indent()
+			t.AppendItem(fmt.Sprintf("sequence %d, variant %q", e.Sequence, e.Variant))
+			t.AppendItem("bundle " + e.Bundle.String())
+			t.UnIndent()
+		}
+		for _, p := range s.Pins {
+			how := ""
+			if p.Unsigned {
+				how = "  (unsigned)"
+			}
+			t.AppendItem(fmt.Sprintf("%s  %s%s", p.Definition.Digest(), show(p.Definition.Kind(), p.Definition.Name()), how))
+		}
+		t.UnIndent()
+	}
+	return a.printTree(t)
+}
+
+func (a *app) printTree(t list.Writer) error {
+	_, err := fmt.Fprintf(a.Stdout, "%s\n%s\n", notVerified, t.Render())
+	return err
+}
+
+type (
+	lockDoc struct {
+		Status  string      `json:"status"`
+		Servers []serverDoc `json:"servers"`
+	}
+	serverDoc struct {
+		Name   string      `json:"name"`
+		Signed []signedDoc `json:"signed"`
+		Pins   []pinDoc    `json:"pins"`
+	}
+	signedDoc struct {
+		Variant  string      `json:"variant"`
+		Sequence uint64      `json:"sequence"`
+		Signer   lock.Signer `json:"signer"`
+		Bundle   string      `json:"bundle"`
+	}
+	pinDoc struct {
+		Kind     lock.Kind `json:"kind"`
+		Name     string    `json:"name"`
+		Digest   string    `json:"digest"`
+		Unsigned bool      `json:"unsigned"`
+		Variant  string    `json:"variant"`
+	}
+)
+
+func lockDocument(f *lock.File) lockDoc {
+	doc := lockDoc{Status: notVerified, Servers: []serverDoc{}}
+	for _, s := range f.Servers {
+		d := serverDoc{Name: s.Name, Signed: []signedDoc{}}
+		for _, e := range s.Evidence {
+			d.Signed = append(d.Signed, signedDoc{e.Variant, e.Sequence, e.Signer, e.Bundle.String()})
+		}
+		for _, p := range s.Pins {
+			d.Pins = append(d.Pins, pinDoc{p.Definition.Kind(), p.Definition.Name(), p.Definition.Digest().String(), p.Unsigned, p.Variant})
+		}
+		doc.Servers = append(doc.Servers, d)
+	}
+	return doc
+}
+
+func (a *app) inspectBundles(name string, bundles [][]byte) error {
+	t := list.NewWriter()
+	t.SetStyle(list.StyleConnectedLight)
+	docs := []bundleDoc{}
+	for _, b := range bundles {
+		u, err := verify.Inspect(b)
+		if err != nil {
+			return fail(ExitInvalid, fmt.Errorf("%s: %w", lock.Visible(name), err), "a bundle is what sign writes, a file *.sigstore.json")
+		}
+		docs = append(docs, bundleDocument(u))
+		bundleTree(t, u)
+	}
+	if a.output == "json" {
+		return a.printJSON(map[string]any{"status": notVerified, "bundles": docs})
+	}
+	return a.printTree(t)
+}
+
+type (
+	bundleDoc struct {
+		MediaType    string                `json:"mediaType"`
+		Key          string                `json:"key,omitempty"`
+		Certificates []*verify.Certificate `json:"certificates,omitempty"`
+		Timestamps   []time.Time           `json:"timestamps,omitempty"`
+		LogEntries   []verify.LogEntry     `json:"logEntries,omitempty"`
+		PayloadType  string                `json:"payloadType"`
+		Payload      string                `json:"payload"`
+		Problem      string                `json:"problem,omitempty"`
+	}
+)
+
+func bundleDocument(u *verify.Unverified) bundleDoc {
+	d := bundleDoc{u.MediaType, u.Key, u.Certificates, u.Timestamps, u.LogEntries, u.PayloadType, string(u.Payload), ""}
+	if u.Problem != nil {
+		d.Problem = u.Problem.Error()
+	}
+	return d
+}
+
+func bundleTree(t list.Writer, u *verify.Unverified) {
+	item := func(format string, args ...any) { t.AppendItem(lock.Visible(fmt.Sprintf(format, args...))) }
+	item("bundle %s", u.MediaType)
+	t.Indent()
+	if u.Key != "" {
+		item("signed with key:%s", u.Key)
+	}
+	for _, c := range u.Certificates {
+		item("certificate %s, issued by %s", c.Subject, c.Issuer)
+		t.Indent()
+		for _, n := range c.Names {
+			item("name %s", n)
+		}
+		if c.OIDCIssuer != "" {
+			item("identity vouched for by %s", c.OIDCIssuer)
+		}
+		item("valid %s to %s", c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339))
+		t.UnIndent()
+	}
+	for _, ts := range u.Timestamps {
+		item("timestamp %s", ts.UTC().Format(time.RFC3339))
+	}
+	for _, e := range u.LogEntries {
+		item("log entry %d of log %s", e.Index, e.Log)
+	}
+	statementTree(t, u)
+	t.UnIndent()
+}
+
+func statementTree(t list.Writer, u *verify.Unverified) {
+	if u.Statement == nil {
+		t.AppendItem(lock.Visible(fmt.Sprintf("payload of type %s: %v", u.PayloadType, u.Problem)))
+		return
+	}
+	r := u.Statement.Release()
+	t.AppendItem(lock.Visible(fmt.Sprintf("statement for server %s %s", r.Server, r.Version)))
+	t.Indent()
+	t.AppendItem(lock.Visible(fmt.Sprintf("sequence %d, variant %q, issued %s", r.Sequence, r.Variant, r.IssuedAt.UTC().Format(time.RFC3339))))
+	if !r.ExpiresAt.IsZero() {
+		t.AppendItem("expires " + r.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	for _, s := range u.Statement.Subjects() {
+		t.AppendItem(fmt.Sprintf("%s  %s", s.Digest, show(s.Kind, s.Name)))
+	}
+	t.UnIndent()
+}

@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
+)
+
+const (
+	defaultLock = "mcpsign.lock.json"
+	evidenceDir = ".mcpsign" // beside the lockfile
+)
+
+// A store is a lockfile with the evidence beside it. It reads and writes in
+// its folder only.
+type store struct {
+	root *os.Root
+	name string // of the lockfile, in the folder
+	path string // as the user gave it
+	file *lock.File
+	had  bool // there is a lockfile
+}
+
+// openStore reads the lockfile. That there is none is no error.
+func (a *app) openStore() (*store, error) {
+	root, err := os.OpenRoot(filepath.Dir(a.lock))
+	if err != nil {
+		return nil, fail(ExitUsage, err, "")
+	}
+	s := &store{root: root, name: filepath.Base(a.lock), path: a.lock, file: &lock.File{}}
+	f, err := root.Open(s.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		root.Close()
+		return nil, fail(ExitUsage, err, "")
+	}
+	defer f.Close()
+	data, err := readAll(f, a.lock, lock.MaxListing)
+	if err == nil {
+		s.file, err = lock.Parse(data)
+	}
+	if err != nil {
+		root.Close()
+		return nil, fail(ExitUsage, fmt.Errorf("%s: %w", lock.Visible(a.lock), err), "restore the file from version control; it is not written to by hand")
+	}
+	s.had = true
+	return s, nil
+}
+
+func (s *store) close() { s.root.Close() }
+
+// resolve returns the server that name stands for: its name, or a last segment
+// that is one server's only. A name that is not in the lockfile stands for
+// itself.
+func (s *store) resolve(name string) (string, *lock.Server, error) {
+	if err := lock.CheckName(name); err != nil {
+		return "", nil, fail(ExitUsage, err, "NAME is the server's name in its publisher's words, io.github.acme/weather say")
+	}
+	if found := s.file.Find(name); found != nil {
+		return name, found, nil
+	}
+	var found *lock.Server
+	if !strings.Contains(name, "/") {
+		for i := range s.file.Servers {
+			if !strings.HasSuffix(s.file.Servers[i].Name, "/"+name) {
+				continue
+			}
+			if found != nil {
+				return "", nil, usage("write the whole name", fmt.Sprintf("%s is the last segment of %s and %s", name, found.Name, s.file.Servers[i].Name))
+			}
+			found = &s.file.Servers[i]
+		}
+	}
+	if found == nil {
+		return name, nil, nil
+	}
+	return found.Name, found, nil
+}
+
+// blobName is where content lies, by its SHA-256.
+func blobName(d lock.Digest) string { return filepath.Join(evidenceDir, "sha256-"+d.Hex()) }
+
+// blob reads content by its digest, nil if it is not there.
+func (s *store) blob(d lock.Digest) ([]byte, error) {
+	f, err := s.root.Open(blobName(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := readAll(f, blobName(d), maxTrustFile)
+	if err != nil {
+		return nil, err
+	}
+	if lock.Digest(sha256.Sum256(data)) != d {
+		return nil, fail(ExitInvalid, fmt.Errorf("%s was changed: its content is not what its name says", filepath.Join(filepath.Dir(s.path), blobName(d))),
+			"restore the file from version control")
+	}
+	return data, nil
+}
+
+// evidence reads the bundles that the lock records for a server. Missing ones
+// are named.
+func (s *store) evidence(server *lock.Server) (bundles [][]byte, missing []lock.Digest, err error) {
+	if server == nil {
+		return nil, nil, nil
+	}
+	for _, e := range server.Evidence {
+		data, err := s.blob(e.Bundle)
+		if err != nil {
+			return nil, nil, err
+		}
+		if data == nil {
+			missing = append(missing, e.Bundle)
+			continue
+		}
+		bundles = append(bundles, data)
+	}
+	return bundles, missing, nil
+}
+
+// addRecorded adds to trust what the lock records for a server. For the
+// built-in rule, which asks for the signer recorded then, that is all of it;
+// under a policy it is keys only: an identity names a key by its digest, so
+// that the bytes bring no authority, and a root would.
+func (s *store) addRecorded(trust *verify.Trust, server *lock.Server, builtin bool) error {
+	if server == nil {
+		return nil
+	}
+	for _, e := range server.Evidence {
+		for _, d := range e.Trust {
+			if err := s.addMaterial(trust, e.Signer, d, builtin); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *store) addMaterial(trust *verify.Trust, signer lock.Signer, d lock.Digest, builtin bool) error {
+	isKey := signer.Key == d.String()
+	if !isKey && !builtin {
+		return nil
+	}
+	data, err := s.blob(d)
+	if err != nil || data == nil {
+		return err
+	}
+	switch {
+	case isKey:
+		key, err := x509.ParsePKIXPublicKey(data)
+		if err != nil {
+			return fail(ExitTrust, fmt.Errorf("%s: %w", blobName(d), err), "")
+		}
+		trust.Keys = append(trust.Keys, verify.TrustedKey{Key: key})
+	case data[0] == '{':
+		if trust.SigstoreRoot == nil {
+			trust.SigstoreRoot = data
+		}
+	default:
+		c, err := x509.ParseCertificate(data)
+		if err != nil {
+			return fail(ExitTrust, fmt.Errorf("%s: %w", blobName(d), err), "")
+		}
+		if signer.Root == d.String() {
+			trust.Roots = append(trust.Roots, c)
+		} else {
+			trust.TSAs = append(trust.TSAs, c)
+		}
+	}
+	return nil
+}
+
+// save writes content by its digest, and the lockfile last: what it names is
+// there before it is named.
+func (s *store) save(content [][]byte) error {
+	formatted, err := s.file.Format()
+	if err != nil {
+		return err
+	}
+	if err := s.root.Mkdir(evidenceDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	for _, c := range content {
+		if err := writeFile(s.root, blobName(sha256.Sum256(c)), c, 0o644); err != nil {
+			return err
+		}
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := s.root.Stat(s.name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return writeFile(s.root, s.name, formatted, mode)
+}
+
+// exclusive runs f while no other process changes the store.
+func (s *store) exclusive(f func() error) error {
+	if err := s.root.Mkdir(evidenceDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return locked(filepath.Join(s.root.Name(), evidenceDir, "writer.lock"), f)
+}
+
+// locked runs f while this process holds the lock file, which is gone
+// afterwards.
+func locked(path string, f func() error) error {
+	busy := fail(ExitInternal, fmt.Errorf("another mcpsign is writing (%s)", path), "try again when it has ended")
+	l := flock.New(path)
+	ok, err := l.TryLock()
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if !ok {
+		return busy
+	}
+	// The one who held it before has removed it meanwhile, and the next one
+	// may hold its successor.
+	if held, statErr := l.Stat(); statErr != nil || !sameFile(path, held) {
+		return errors.Join(busy, l.Unlock())
+	}
+	err = f()
+	_ = os.Remove(path) // where an open file can't be removed it stays, unlocked
+	return errors.Join(err, l.Unlock())
+}
+
+func sameFile(path string, held fs.FileInfo) bool {
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(now, held)
+}
+
+// writeFile writes a file so that at every moment either the old or the new
+// content is there, whole.
+func writeFile(root *os.Root, name string, data []byte, mode fs.FileMode) (err error) {
+	temporary := name + "." + rand.Text() + ".tmp"
+	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, root.Remove(temporary))
+		}
+	}()
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return root.Rename(temporary, name)
+}

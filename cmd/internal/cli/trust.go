@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
+)
+
+// maxTrustFile is how many bytes a key, certificate or trusted root file can
+// have.
+const maxTrustFile = 4 << 20
+
+// trustFlags are the flags that say who must have signed and with what that is
+// checked. Nothing of it is ever looked for in the working directory.
+type trustFlags struct {
+	bundles     []string
+	key         string
+	roots       string
+	tsaRoots    string
+	trustedRoot string
+	signers     []string
+	policy      string
+}
+
+func (t *trustFlags) add(f *pflag.FlagSet) {
+	f.StringArrayVar(&t.bundles, "bundle", nil, "file with Sigstore bundles for SOURCE (repeatable)")
+	f.StringVar(&t.key, "key", "", "public key (PEM) that must have signed")
+	f.StringArrayVar(&t.signers, "signer", nil, "identity that must have signed: email:, uri:, github:, x509: or key: (repeatable)")
+	f.StringVar(&t.roots, "roots", "", "root certificates (PEM) for x509: signers")
+	f.StringVar(&t.tsaRoots, "tsa-roots", "", "root certificates (PEM) of timestamp authorities")
+	f.StringVar(&t.trustedRoot, "trusted-root", "", "Sigstore trusted_root.json for keyless signers")
+	f.StringVar(&t.policy, "policy", "", "policy file; --key and --roots then only supply material")
+}
+
+// names reports whether the flags say who must have signed.
+func (t *trustFlags) names() bool { return t.policy != "" || t.key != "" || len(t.signers) > 0 }
+
+// load reads the files. For the server called name it returns the policy that
+// the flags amount to, nil if they say nothing about who must have signed.
+func (t *trustFlags) load(name string) (*verify.Policy, verify.Trust, error) {
+	var trust verify.Trust
+	var ids []verify.Identity
+	if t.policy != "" && len(t.signers) > 0 {
+		return nil, trust, usage("the policy says who must have signed", "--policy and --signer exclude each other")
+	}
+	for _, s := range t.signers {
+		id, err := verify.ParseSigner(s)
+		if err != nil {
+			return nil, trust, fail(ExitUsage, err, "")
+		}
+		ids = append(ids, id)
+	}
+	if t.key != "" {
+		key, err := readPublicKey(t.key)
+		if err != nil {
+			return nil, trust, err
+		}
+		digest, err := verify.KeyID(key.Key)
+		if err != nil {
+			return nil, trust, fail(ExitTrust, fmt.Errorf("key %s: %w", lock.Visible(t.key), err), "")
+		}
+		id, err := verify.ParseSigner("key:" + digest.String())
+		if err != nil {
+			return nil, trust, err
+		}
+		ids = append(ids, id)
+		trust.Keys = append(trust.Keys, key)
+	}
+	if err := t.loadRoots(&trust); err != nil {
+		return nil, trust, err
+	}
+	if t.policy != "" {
+		p, err := loadPolicy(t.policy)
+		return p, trust, err
+	}
+	if len(ids) == 0 {
+		return nil, trust, nil
+	}
+	p, err := verify.Require(name, ids...)
+	return p, trust, fail(ExitUsage, err, "")
+}
+
+func (t *trustFlags) loadRoots(trust *verify.Trust) (err error) {
+	if trust.Roots, err = readCertificates(t.roots); err != nil {
+		return err
+	}
+	if trust.TSAs, err = readCertificates(t.tsaRoots); err != nil {
+		return err
+	}
+	if t.trustedRoot != "" {
+		trust.SigstoreRoot, err = readFile(t.trustedRoot, maxTrustFile)
+	}
+	return fail(ExitTrust, err, "")
+}
+
+func loadPolicy(name string) (*verify.Policy, error) {
+	data, err := readFile(name, verify.MaxPolicy)
+	if err != nil {
+		return nil, fail(ExitUsage, err, "")
+	}
+	p, err := verify.ParsePolicy(name, data)
+	return p, fail(ExitUsage, err, "nothing is allowed by a policy that can't be read in full")
+}
+
+func readPublicKey(name string) (verify.TrustedKey, error) {
+	data, err := readFile(name, maxTrustFile)
+	if err != nil {
+		return verify.TrustedKey{}, fail(ExitTrust, err, "")
+	}
+	if bytes.Contains(data, []byte("PRIVATE KEY")) {
+		return verify.TrustedKey{}, usage("name the public key, "+lock.Visible(name)+".pub perhaps", lock.Visible(name)+" is a private key")
+	}
+	key, err := cryptoutils.UnmarshalPEMToPublicKey(data)
+	if err != nil {
+		return verify.TrustedKey{}, fail(ExitTrust, fmt.Errorf("public key %s: %w", lock.Visible(name), err), "")
+	}
+	return verify.TrustedKey{Key: key}, nil
+}
+
+// readCertificates reads one or more certificates in PEM; none for no name.
+func readCertificates(name string) ([]*x509.Certificate, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := readFile(name, maxTrustFile)
+	if err != nil {
+		return nil, fail(ExitTrust, err, "")
+	}
+	var certs []*x509.Certificate
+	for rest := data; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			if len(bytes.TrimSpace(rest)) > 0 || len(certs) == 0 {
+				return nil, fail(ExitTrust, fmt.Errorf("%s is no file of PEM certificates", lock.Visible(name)), "")
+			}
+			return certs, nil
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if block.Type != "CERTIFICATE" || err != nil {
+			return nil, fail(ExitTrust, fmt.Errorf("%s: a PEM block of type %s is no certificate", lock.Visible(name), lock.Visible(block.Type)), "")
+		}
+		certs = append(certs, c)
+	}
+}
+
+// readBundles reads the bundles of the files: one each, or several as JSON
+// lines.
+func readBundles(names []string) ([][]byte, error) {
+	var bundles [][]byte
+	for _, name := range names {
+		data, err := readFile(name, lock.MaxBundles*lock.MaxBundle)
+		if err != nil {
+			if errors.Is(err, os.ErrNotExist) {
+				return nil, fail(ExitInternal, err, "the publisher's release has the bundle, a file *.sigstore.json: fetch it and name it with --bundle")
+			}
+			return nil, fail(ExitInternal, err, "")
+		}
+		bundles = append(bundles, splitBundles(data)...)
+	}
+	if len(bundles) > lock.MaxBundles {
+		return nil, fail(ExitInternal, fmt.Errorf("%d bundles, at most %d are looked at", len(bundles), lock.MaxBundles), "name the bundles of this release only")
+	}
+	return bundles, nil
+}
+
+// splitBundles splits JSON lines. A bundle that is written over several lines
+// is one.
+func splitBundles(data []byte) [][]byte {
+	lines := bytes.Split(bytes.TrimSpace(data), []byte("\n"))
+	for _, l := range lines {
+		if l = bytes.TrimSpace(l); len(l) < 2 || l[0] != '{' || l[len(l)-1] != '}' {
+			return [][]byte{data}
+		}
+	}
+	if len(lines) == 1 {
+		return [][]byte{data}
+	}
+	return lines
+}

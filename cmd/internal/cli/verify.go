@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
+)
+
+func (a *app) verifyCommand() *cobra.Command {
+	var flags trustFlags
+	var signed bool
+	cmd := &cobra.Command{
+		Use:   "verify [NAME [SOURCE]]",
+		Short: "Verify the lockfile with its bundles, or the signature of a listing; offline",
+		Long: `Without SOURCE, verify the lockfile (one server of it with NAME): every digest is
+computed again, every recorded signature is checked. No server is started.
+
+With SOURCE, verify that the listing is signed for NAME by who the flags say.
+
+` + sourceHelp,
+		Example: `  mcpsign verify
+  mcpsign verify io.github.acme/weather listing.json --bundle r.sigstore.json --key acme.pub`,
+		RunE: func(cmd *cobra.Command, list []string) error {
+			if len(list) == 0 && cmd.ArgsLenAtDash() < 0 {
+				return a.verifyLock(cmd, "", &flags, signed)
+			}
+			names, s, err := sourceOf(cmd, list, 1)
+			if err != nil {
+				return err
+			}
+			if s.empty() {
+				return a.verifyLock(cmd, names[0], &flags, signed)
+			}
+			return a.verifySource(cmd, names[0], s, &flags)
+		},
+	}
+	flags.add(cmd.Flags())
+	cmd.Flags().BoolVar(&signed, "require-signed", false, "refuse pins that were approved without a signature")
+	return cmd
+}
+
+func (a *app) verifySource(cmd *cobra.Command, name string, s source, flags *trustFlags) error {
+	if !flags.names() {
+		return usage("name the publisher's key with --key, its identity with --signer, or a policy with --policy", "nothing says who must have signed")
+	}
+	st, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	j, err := a.judge(cmd.Context(), st, query{name: name, source: s, flags: flags})
+	if err != nil {
+		return err
+	}
+	return a.report(j)
+}
+
+// verifyLock verifies every server of the lockfile, or the one called name.
+func (a *app) verifyLock(cmd *cobra.Command, name string, flags *trustFlags, signed bool) error {
+	st, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	switch {
+	case !st.had:
+		return usage("pin a server with: mcpsign lock NAME SOURCE", "there is no lockfile "+lock.Visible(a.lock))
+	case len(st.file.Servers) == 0:
+		return usage("pin a server with: mcpsign lock NAME SOURCE", lock.Visible(a.lock)+" has no servers: there is nothing to verify")
+	case len(flags.bundles) > 0:
+		return usage("name a SOURCE for the bundle, or leave --bundle out", "--bundle is about a SOURCE")
+	case flags.policy == "" && flags.names():
+		return usage("use --policy, or name a SOURCE", "--key and --signer are about a SOURCE")
+	}
+	servers := st.file.Servers
+	if name != "" {
+		_, found, err := st.resolve(name)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return fail(ExitUnpinned, fmt.Errorf("%s is not in %s", name, lock.Visible(a.lock)), "pin it with: mcpsign lock "+name+" SOURCE")
+		}
+		servers = []lock.Server{*found}
+	}
+	var outcomes []error
+	var docs []reportDoc
+	for i := range servers {
+		for _, l := range pinnedListings(&servers[i]) {
+			j, err := a.judge(cmd.Context(), st, query{name: servers[i].Name, flags: flags, listing: l, compare: true})
+			if err != nil {
+				return err
+			}
+			outcome := j.outcome()
+			if signed && outcome == nil {
+				outcome = requireSigned(j)
+			}
+			outcomes = append(outcomes, outcome)
+			docs = append(docs, j.document(outcome))
+			if a.output == "text" {
+				fmt.Fprintf(a.Stdout, "%s\n", servers[i].Name)
+				j.text(a.Stdout)
+			}
+		}
+	}
+	if a.output == "json" {
+		if err := a.printJSON(map[string]any{"servers": docs}); err != nil {
+			return err
+		}
+	}
+	return combine(outcomes)
+}
+
+// requireSigned refuses pins without a signature.
+func requireSigned(j *judgement) error {
+	for _, r := range j.decision.Results() {
+		if !r.Has(verify.Verified) {
+			return fail(ExitUnsigned, fmt.Errorf("%s: %s is pinned without a signature", j.server, show(r.Kind, r.Name)),
+				"pin a signed release in a new lockfile: mcpsign lock NAME SOURCE --bundle FILE --key FILE")
+		}
+	}
+	return nil
+}
+
+// pinnedListings returns what a server must list for its pins to hold: one
+// listing a variant, each with the pins that have none.
+func pinnedListings(s *lock.Server) []*lock.Listing {
+	variants := []string{}
+	for _, p := range s.Pins {
+		if !p.Unsigned && !slices.Contains(variants, p.Variant) {
+			variants = append(variants, p.Variant)
+		}
+	}
+	if len(variants) == 0 {
+		variants = []string{""}
+	}
+	var listings []*lock.Listing
+	for _, v := range variants {
+		l := &lock.Listing{}
+		for _, p := range s.Pins {
+			if p.Unsigned || p.Variant == v {
+				l.Definitions = append(l.Definitions, p.Definition)
+			}
+		}
+		listings = append(listings, l)
+	}
+	return listings
+}
+
+// combine returns one error for several outcomes, with the code that wins.
+func combine(outcomes []error) error {
+	var first error
+	codes := []ExitCode{ExitYes}
+	no := 0
+	for _, err := range outcomes {
+		if err == nil {
+			continue
+		}
+		no++
+		code := codeOf(err)
+		if worst(append(codes, code)...) == code && code != worst(codes...) {
+			first = err
+		}
+		codes = append(codes, code)
+	}
+	if no <= 1 {
+		return first
+	}
+	hint := ""
+	if f := (*failure)(nil); errors.As(first, &f) {
+		hint = f.hint
+	}
+	return fail(worst(codes...), fmt.Errorf("%d of %d servers are not good; the worst: %w", no, len(outcomes), first), hint)
+}
