@@ -1,3 +1,60 @@
+// Mcpsign signs the definitions that an MCP server lists, pins those that were
+// approved, and verifies both offline.
+//
+// Usage:
+//
+//	mcpsign digest SOURCE
+//	mcpsign key generate --out FILE
+//	mcpsign sign NAME SOURCE --bundle FILE (--key FILE [--cert FILE --chain FILE] [--tsa URL] |
+//	        --identity-token FILE --signing-config FILE --trusted-root FILE)
+//	mcpsign verify NAME SOURCE --bundle FILE (--key FILE | --signer IDENTITY | --policy FILE)
+//	mcpsign verify [NAME] [--policy FILE]
+//	mcpsign lock NAME SOURCE [--bundle FILE --key FILE ...]
+//	mcpsign check NAME SOURCE
+//	mcpsign inspect FILE
+//	mcpsign demo
+//	mcpsign version
+//
+// NAME is the server's name as its publisher signs for it, io.github.acme/weather
+// say; of a server in the lockfile a unique last segment will do.
+//
+// SOURCE is where a listing comes from: files with JSON-RPC responses, results
+// or an array of tools, which together are one listing; - for standard input;
+// or -- COMMAND ARGS, a server that is started and listed over stdio. Flags
+// stand before the --.
+//
+// # Files
+//
+// mcpsign.lock.json in the working directory (--lock names another) has the
+// definitions that were pinned, .mcpsign beside it the bundles, keys and roots
+// by their SHA-256. Who may sign is never looked for there: a flag says it. The
+// highest sequence of each publisher that was pinned on this machine is kept in
+// $XDG_STATE_HOME/mcpsign.
+//
+// # Environment
+//
+// MCPSIGN_PASSWORD is the passphrase of private keys; a server that is started
+// does not see it. SOURCE_DATE_EPOCH is the default for --sequence.
+//
+// # Exit codes
+//
+//	0   everything required holds
+//	1   internal or I/O error
+//	2   usage, bad configuration, policy or lockfile
+//	3   the server could not be started or listed
+//	4   a signing, log or timestamp service failed after retries
+//	5   trust material or state missing, unreadable or out of date; clock impossible
+//	6   input needed and none possible
+//	10  a pinned definition changed or vanished
+//	11  a definition is not pinned
+//	12  a definition has no digest, or a duplicate name
+//	13  a required signature or rule is missing
+//	14  evidence is invalid
+//	15  signer, server or kind is not the one allowed
+//	16  expired, rolled back, contradictory
+//
+// Where several apply, 14 wins over 16, 15, 13, 12, 10 and 11, and these over
+// 1 to 6.
 package main
 
 import (
@@ -12,9 +69,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	code := cli.Run(ctx, cli.Process{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now,
 	})
+	stop()
 	os.Exit(int(code))
 }
