@@ -16,6 +16,7 @@ type judgement struct {
 	decision *verify.Decision
 	verifier *verify.Verifier
 	missing  []lock.Digest // bundles that the lock names and that are not there
+	read     []authority   // the files that say who may sign and with what that is checked
 	compare  bool          // with the pins; else the signatures of the source alone
 }
 
@@ -41,6 +42,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	if err != nil {
 		return nil, err
 	}
+	j.read = q.flags.read
 	if err := s.addRecorded(&trust, entry, policy == nil); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ type (
 	reportDoc struct {
 		Server      string          `json:"server"`
 		Rule        string          `json:"rule"`
+		Authority   []authority     `json:"authority,omitempty"`
 		Exit        ExitCode        `json:"exit"`
 		Definitions []resultDoc     `json:"definitions"`
 		Bundles     []diagnosticDoc `json:"bundles,omitempty"` // that do not count
@@ -136,7 +137,7 @@ func (a *app) report(j *judgement) error {
 }
 
 func (j *judgement) document(outcome error) reportDoc {
-	doc := reportDoc{Server: j.server, Rule: j.decision.Rule(), Definitions: []resultDoc{}, Expected: j.decision.Expected()}
+	doc := reportDoc{Server: j.server, Rule: j.decision.Rule(), Authority: j.read, Definitions: []resultDoc{}, Expected: j.decision.Expected()}
 	if outcome != nil {
 		doc.Exit = codeOf(outcome)
 	}
@@ -230,10 +231,10 @@ func (j *judgement) explain(w io.Writer, r verify.Result) {
 	for _, f := range j.fields(r) {
 		fmt.Fprintf(w, "         at %s\n", lock.Visible(f.Pointer))
 		if f.Old != nil {
-			fmt.Fprintf(w, "         - %s\n", lock.Visible(string(f.Old)))
+			fmt.Fprintf(w, "         - %s\n", lock.VisibleJSON(f.Old))
 		}
 		if f.New != nil {
-			fmt.Fprintf(w, "         + %s\n", lock.Visible(string(f.New)))
+			fmt.Fprintf(w, "         + %s\n", lock.VisibleJSON(f.New))
 		}
 	}
 }
@@ -241,13 +242,18 @@ func (j *judgement) explain(w io.Writer, r verify.Result) {
 // evidence prints which bundles do not count, if anything is refused, and who
 // signed, if nothing is.
 func (j *judgement) evidence(w io.Writer) {
+	defer func() {
+		fmt.Fprintf(w, "rule     %s\n", lock.Visible(j.decision.Rule()))
+		for _, r := range j.read {
+			fmt.Fprintf(w, "%-8s %s  %s\n", r.Role, lock.Visible(r.Path), r.Digest)
+		}
+	}()
 	results := j.decision.Results()
 	refused := slices.ContainsFunc(results, func(r verify.Result) bool { return !j.fine(r) })
 	if !refused {
 		for _, h := range j.decision.HighWater() {
 			fmt.Fprintf(w, "signed   by %s, sequence %d\n", h.Signer, h.Sequence)
 		}
-		fmt.Fprintf(w, "rule     %s\n", lock.Visible(j.decision.Rule()))
 		return
 	}
 	for _, d := range j.missing {
@@ -265,7 +271,6 @@ func (j *judgement) evidence(w io.Writer) {
 			fmt.Fprintf(w, "         %s\n", lock.Visible(d.Err.Error()))
 		}
 	}
-	fmt.Fprintf(w, "rule     %s\n", lock.Visible(j.decision.Rule()))
 }
 
 func visible(list []string) []string {

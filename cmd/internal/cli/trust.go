@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -29,6 +30,25 @@ type trustFlags struct {
 	trustedRoot string
 	signers     []string
 	policy      string
+
+	read []authority // the files that load has read
+}
+
+// An authority is a file that decides who may sign, or with what that is
+// checked.
+type authority struct {
+	Role   string `json:"role"`
+	Path   string `json:"path"`
+	Digest string `json:"digest"`
+}
+
+// file reads a file of trust and remembers it for the report.
+func (t *trustFlags) file(role, name string, limit int64) ([]byte, error) {
+	data, err := readFile(name, limit)
+	if err == nil {
+		t.read = append(t.read, authority{role, name, lock.Digest(sha256.Sum256(data)).String()})
+	}
+	return data, err
 }
 
 func (t *trustFlags) add(f *pflag.FlagSet) {
@@ -49,6 +69,7 @@ func (t *trustFlags) names() bool { return t.policy != "" || t.key != "" || len(
 func (t *trustFlags) load(name string) (*verify.Policy, verify.Trust, error) {
 	var trust verify.Trust
 	var ids []verify.Identity
+	t.read = nil
 	if t.policy != "" && len(t.signers) > 0 {
 		return nil, trust, usage("the policy says who must have signed", "--policy and --signer exclude each other")
 	}
@@ -60,7 +81,7 @@ func (t *trustFlags) load(name string) (*verify.Policy, verify.Trust, error) {
 		ids = append(ids, id)
 	}
 	if t.key != "" {
-		key, err := readPublicKey(t.key)
+		key, err := t.publicKey()
 		if err != nil {
 			return nil, trust, err
 		}
@@ -79,7 +100,7 @@ func (t *trustFlags) load(name string) (*verify.Policy, verify.Trust, error) {
 		return nil, trust, err
 	}
 	if t.policy != "" {
-		p, err := loadPolicy(t.policy)
+		p, err := t.loadPolicy()
 		return p, trust, err
 	}
 	if len(ids) == 0 {
@@ -90,29 +111,33 @@ func (t *trustFlags) load(name string) (*verify.Policy, verify.Trust, error) {
 }
 
 func (t *trustFlags) loadRoots(trust *verify.Trust) (err error) {
-	if trust.Roots, err = readCertificates(t.roots); err != nil {
+	if trust.Roots, err = t.certificates("roots", t.roots); err != nil {
 		return err
 	}
-	if trust.TSAs, err = readCertificates(t.tsaRoots); err != nil {
+	if trust.TSAs, err = t.certificates("timestamp roots", t.tsaRoots); err != nil {
 		return err
 	}
 	if t.trustedRoot != "" {
-		trust.SigstoreRoot, err = readFile(t.trustedRoot, maxTrustFile)
+		trust.SigstoreRoot, err = t.file("trusted root", t.trustedRoot, maxTrustFile)
+		if err == nil && len(trust.SigstoreRoot) == 0 {
+			err = fmt.Errorf("trusted root %s is empty", lock.Visible(t.trustedRoot))
+		}
 	}
 	return fail(ExitTrust, err, "")
 }
 
-func loadPolicy(name string) (*verify.Policy, error) {
-	data, err := readFile(name, verify.MaxPolicy)
+func (t *trustFlags) loadPolicy() (*verify.Policy, error) {
+	data, err := t.file("policy", t.policy, verify.MaxPolicy)
 	if err != nil {
 		return nil, fail(ExitUsage, err, "")
 	}
-	p, err := verify.ParsePolicy(name, data)
+	p, err := verify.ParsePolicy(t.policy, data)
 	return p, fail(ExitUsage, err, "nothing is allowed by a policy that can't be read in full")
 }
 
-func readPublicKey(name string) (verify.TrustedKey, error) {
-	data, err := readFile(name, maxTrustFile)
+func (t *trustFlags) publicKey() (verify.TrustedKey, error) {
+	name := t.key
+	data, err := t.file("key", name, maxTrustFile)
 	if err != nil {
 		return verify.TrustedKey{}, fail(ExitTrust, err, "")
 	}
@@ -126,15 +151,28 @@ func readPublicKey(name string) (verify.TrustedKey, error) {
 	return verify.TrustedKey{Key: key}, nil
 }
 
-// readCertificates reads one or more certificates in PEM; none for no name.
-func readCertificates(name string) ([]*x509.Certificate, error) {
+// certificates reads the certificates of a flag; none for no file.
+func (t *trustFlags) certificates(role, name string) ([]*x509.Certificate, error) {
 	if name == "" {
 		return nil, nil
 	}
+	data, err := t.file(role, name, maxTrustFile)
+	if err != nil {
+		return nil, fail(ExitTrust, err, "")
+	}
+	return parseCertificates(name, data)
+}
+
+// readCertificates reads a file with one or more certificates in PEM.
+func readCertificates(name string) ([]*x509.Certificate, error) {
 	data, err := readFile(name, maxTrustFile)
 	if err != nil {
 		return nil, fail(ExitTrust, err, "")
 	}
+	return parseCertificates(name, data)
+}
+
+func parseCertificates(name string, data []byte) ([]*x509.Certificate, error) {
 	var certs []*x509.Certificate
 	for rest := data; ; {
 		var block *pem.Block
