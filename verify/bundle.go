@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
@@ -22,6 +23,7 @@ import (
 // timestamps all verify. Who signed is known; whether they may is not.
 type evidence struct {
 	bundle    lock.Digest
+	raw       []byte
 	signer    lock.Signer
 	statement *attest.Statement
 	times     []time.Time   // verified; empty for a key without timestamp
@@ -97,7 +99,7 @@ func (m *material) verify(data []byte) (*evidence, *badEvidence) {
 	if no != nil {
 		return nil, no
 	}
-	e := &evidence{bundle: sha256.Sum256(data)}
+	e := &evidence{bundle: sha256.Sum256(data), raw: bytes.Clone(data)}
 	content, err := b.VerificationContent()
 	if err != nil {
 		return nil, bad(BadSignature, "bundle: %w", err)

@@ -20,7 +20,8 @@ type requirement struct {
 	expected []string
 	accepts  func(lock.Signer) bool // nil: no signature is asked for
 	builtin  bool                   // a pin that someone approved unsigned stays good
-	complete bool
+	pins     bool                   // what is pinned must be listed
+	complete bool                   // so must what a complete statement names
 	block    bool
 }
 
@@ -33,7 +34,7 @@ func (v *Verifier) require(r *Request) *requirement {
 	if found == nil {
 		return nil
 	}
-	q := &requirement{name: name, complete: found.complete, block: found.block}
+	q := &requirement{name: name, pins: found.pins || found.complete, complete: found.complete, block: found.block}
 	if found.pinnedOnly != "" {
 		return q
 	}
@@ -49,7 +50,7 @@ func (v *Verifier) require(r *Request) *requirement {
 // builtin is the rule without a policy: what was approved, by the signer
 // recorded then.
 func builtin(entry *lock.Server) *requirement {
-	q := &requirement{name: "the built-in rule", builtin: true, complete: true}
+	q := &requirement{name: "the built-in rule", builtin: true, pins: true}
 	if entry == nil || len(entry.Evidence) == 0 {
 		return q
 	}
@@ -134,8 +135,12 @@ func (d *Decision) collect(v *Verifier, r *Request, q *requirement) []*evidence 
 		}
 		seen[id] = true
 		c := v.check(data)
-		if c.bad == nil {
+		switch {
+		case c.bad == nil:
 			c.bad = d.unacceptable(c.evidence, r, q)
+		case c.bad.reason == WrongSigner && q.accepts(c.bad.signer):
+			// The right key by its name, and its bytes are not there to check.
+			c.bad = &badEvidence{TrustMissing, c.bad.signer, fmt.Errorf("the public key of %s is not at hand", c.bad.signer)}
 		}
 		if c.bad != nil {
 			d.diagnose(id, c.bad)
@@ -353,7 +358,7 @@ func recorded(entry *lock.Server, p lock.Pin, signers []lock.Signer) bool {
 // missing adds a result for what should be listed and is not, where the rule
 // wants the listing to be complete.
 func (d *Decision) missing(r *Request, q *requirement) {
-	if !q.complete {
+	if !q.pins {
 		return
 	}
 	listed := make(map[string]bool, len(d.results))
@@ -370,7 +375,7 @@ func (d *Decision) missing(r *Request, q *requirement) {
 	for _, e := range d.used {
 		rel := e.statement.Release()
 		variants[rel.Variant] = true
-		if rel.Complete && !q.builtin {
+		if rel.Complete && q.complete {
 			for _, s := range e.statement.Subjects() {
 				add(s.Kind, s.Name, lock.Digest{}, s.Digest)
 			}

@@ -217,6 +217,17 @@ func (d *Decision) HighWater() []HighWater {
 	return high
 }
 
+// Bundle returns the bytes of a bundle that counted, by their SHA-256; nil for
+// any other.
+func (d *Decision) Bundle(digest lock.Digest) []byte {
+	for _, e := range d.used {
+		if e.bundle == digest {
+			return e.raw
+		}
+	}
+	return nil
+}
+
 // Pin returns a lock entry with exactly the definitions xs, which someone has
 // approved. It is an error if one was not decided on, is denied, or lacks the
 // signature that the rule asks for.

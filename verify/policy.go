@@ -41,14 +41,16 @@ type rule struct {
 	servers    []pattern
 	signedBy   []Identity
 	pinnedOnly string
-	complete   bool
+	pins       bool // what is pinned must be listed
+	complete   bool // so must what a complete statement names
 	block      bool
 }
 
 // MaxPolicy is how many bytes a policy can have.
 const MaxPolicy = 1 << 20
 
-// Require returns the policy that server must be signed by one of signers.
+// Require returns the policy that server must be signed by one of signers, and
+// must list what is pinned.
 func Require(server string, signers ...Identity) (*Policy, error) {
 	if err := lock.CheckName(server); err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func Require(server string, signers ...Identity) (*Policy, error) {
 	if len(signers) == 0 {
 		return nil, errors.New("nobody may sign")
 	}
-	return &Policy{rules: []rule{{servers: []pattern{newPattern(server)}, signedBy: signers}}}, nil
+	return &Policy{rules: []rule{{servers: []pattern{newPattern(server)}, signedBy: signers, pins: true}}}, nil
 }
 
 // find returns the rule for a server and a name for it, nil if there is none.
