@@ -46,6 +46,7 @@ package attest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -142,6 +143,9 @@ func (s *Statement) Release() Release { return s.release }
 // release r. Every definition must have a digest: a listing with refused
 // definitions, and one without any, is an error.
 func Definitions(l *lock.Listing, r Release) (*Statement, error) {
+	if l == nil {
+		return nil, errors.New("there is no listing to vouch for")
+	}
 	if n := len(l.Refused); n > 0 {
 		return nil, fmt.Errorf("%d definitions have no digest; the first is %s: %w",
 			n, lock.Visible(lock.ID(l.Refused[0].Kind, l.Refused[0].Name)), l.Refused[0].Err)
@@ -150,6 +154,7 @@ func Definitions(l *lock.Listing, r Release) (*Statement, error) {
 	for _, d := range l.Definitions {
 		s.subjects = append(s.subjects, Subject{d.Kind(), d.Name(), d.Digest()})
 	}
+	slices.SortFunc(s.subjects, compareSubjects)
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("statement: %w", err)
 	}
@@ -157,8 +162,8 @@ func Definitions(l *lock.Listing, r Release) (*Statement, error) {
 	if err != nil {
 		return nil, fmt.Errorf("statement: %w", err)
 	}
-	s.payload = payload
-	return s, nil
+	// What is signed is what a verifier will read.
+	return Parse(payload)
 }
 
 // check reports what makes s no statement: the rules that Definitions and
@@ -231,6 +236,7 @@ func (r *Release) resources() []Resource {
 }
 
 func wholeSecond(t time.Time) bool {
+	t = t.UTC()
 	return t.Year() >= 1970 && t.Year() <= 9999 && t.Nanosecond() == 0
 }
 

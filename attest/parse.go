@@ -29,16 +29,20 @@ func Parse(payload []byte) (*Statement, error) {
 	if len(payload) > MaxPayload {
 		return nil, fmt.Errorf("statement: has more than %d bytes", MaxPayload)
 	}
+	// What it is comes first: a foreign predicate need not have an RFC 8785 form.
+	if err := checkTypes(payload); err != nil {
+		var foreign *ForeignError
+		if errors.As(err, &foreign) {
+			return nil, foreign
+		}
+		return nil, fmt.Errorf("statement: %w", err)
+	}
 	form, err := canonical.Append(make([]byte, 0, len(payload)), payload)
 	if err != nil {
 		return nil, fmt.Errorf("statement: %w", err)
 	}
 	s, err := parse(payload)
 	if err != nil {
-		var foreign *ForeignError
-		if errors.As(err, &foreign) {
-			return nil, foreign
-		}
 		return nil, fmt.Errorf("statement: %w", err)
 	}
 	if !bytes.Equal(form, payload) {
@@ -52,10 +56,6 @@ func parse(payload []byte) (*Statement, error) {
 	s := &Statement{}
 	r := canonical.NewReader(payload)
 	m := members{r: r, required: []string{"_type", "predicate", "predicateType", "subject"}}
-	// The predicate comes before its type: first what it is, then what it says.
-	if err := checkTypes(payload); err != nil {
-		return nil, err
-	}
 	err := m.read(func(name string) (err error) {
 		switch name {
 		case "_type", "predicateType":
@@ -91,6 +91,9 @@ func checkTypes(payload []byte) error {
 		}
 		return err
 	})
+	if err == nil {
+		err = r.End()
+	}
 	switch {
 	case err != nil:
 		return err
@@ -281,15 +284,16 @@ func nonEmpty(r *canonical.Reader, element func() error) error {
 	return err
 }
 
-// readTime reads an RFC 3339 time in UTC, of whole seconds.
+// readTime reads an RFC 3339 time in UTC, of whole seconds. The zero time, which
+// stands for none, is none of those.
 func readTime(r *canonical.Reader) (time.Time, error) {
 	s, err := r.String()
 	if err != nil {
 		return time.Time{}, err
 	}
 	t, err := time.Parse(time.RFC3339, s)
-	if err != nil || t.UTC().Format(time.RFC3339) != s {
-		return time.Time{}, r.Fail(canonical.Syntax, "not a time of the form 2006-01-02T15:04:05Z")
+	if err != nil || !wholeSecond(t) || t.UTC().Format(time.RFC3339) != s {
+		return time.Time{}, r.Fail(canonical.Syntax, "not a time of the form 2006-01-02T15:04:05Z since 1970")
 	}
 	return t, nil
 }

@@ -82,6 +82,7 @@ func compareValues(fields []Field, pointer string, old, new []byte) []Field {
 	switch {
 	case bytes.Equal(old, new):
 		return fields
+	case len(old) == 0 || len(new) == 0: // the zero Definition
 	case old[0] == '{' && new[0] == '{':
 		return compareObjects(fields, pointer, members(old), members(new))
 	case old[0] == '[' && new[0] == '[':

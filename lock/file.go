@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpsign/mcpsign/internal/canonical"
 )
@@ -68,6 +69,12 @@ func (f *File) Put(s Server) {
 	slices.SortFunc(f.Servers, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// Sort puts pins and evidence in the order that a lockfile has.
+func (s *Server) Sort() {
+	slices.SortFunc(s.Pins, comparePins)
+	slices.SortFunc(s.Evidence, compareEvidence)
+}
+
 // Sequence returns the highest sequence on record, 0 if nothing is signed.
 func (s *Server) Sequence() uint64 {
 	var n uint64
@@ -117,6 +124,9 @@ func CheckName(name string) error {
 // check reports what makes f no lockfile: the rules that Parse and Format
 // share.
 func (f *File) check() error {
+	if len(f.Servers) == 0 {
+		return fmt.Errorf("has no servers")
+	}
 	for i := range f.Servers {
 		s := &f.Servers[i]
 		if err := CheckName(s.Name); err != nil {
@@ -133,8 +143,8 @@ func (f *File) check() error {
 }
 
 func (s *Server) check() error {
-	if len(s.Pins) == 0 {
-		return fmt.Errorf("has no pins")
+	if len(s.Pins) == 0 || len(s.Pins) > MaxDefinitions {
+		return fmt.Errorf("has %d pins, want 1 to %d", len(s.Pins), MaxDefinitions)
 	}
 	variants := make(map[string]bool)
 	for i, e := range s.Evidence {
@@ -146,6 +156,8 @@ func (s *Server) check() error {
 			return fmt.Errorf("signatures are not in order, or there twice")
 		case e.Sequence == 0 || e.Sequence > MaxSequence:
 			return fmt.Errorf("sequence %d is not between 1 and 2^53-1", e.Sequence)
+		case !utf8.ValidString(e.Variant):
+			return fmt.Errorf("variant %s is no UTF-8", Visible(e.Variant))
 		case e.Bundle.IsZero():
 			return fmt.Errorf("a signature names no bundle")
 		case !slices.IsSortedFunc(e.Trust, compareDigests) || slices.Contains(e.Trust, Digest{}):
@@ -155,7 +167,7 @@ func (s *Server) check() error {
 	}
 	for i, p := range s.Pins {
 		switch {
-		case p.Definition.digest.IsZero():
+		case p.Definition.digest.IsZero() || !p.Definition.kind.Valid():
 			return fmt.Errorf("a pin has no definition")
 		case i > 0 && comparePins(s.Pins[i-1], p) >= 0:
 			return fmt.Errorf("%s is not in order, or there twice", Visible(p.Definition.ID()))
@@ -177,13 +189,19 @@ func (f *File) Format() ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("lockfile: %w", err)
 	}
-	return f.format(), nil
+	out := f.format(MaxListing, nil)
+	if len(out) > MaxListing {
+		return nil, fmt.Errorf("lockfile: %w", tooLarge("lockfile", MaxListing))
+	}
+	return out, nil
 }
 
-// format writes f, which is checked. Each server, signature and definition has
-// lines of its own, so that one changed definition is one hunk of a diff.
-func (f *File) format() []byte {
-	w := &writer{}
+// format appends f, which is checked, to out. Each server, signature and
+// definition has lines of its own, so that one changed definition is one hunk
+// of a diff. If that takes more than limit bytes it may leave something out:
+// indentation can make a hundred bytes of two.
+func (f *File) format(limit int, out []byte) []byte {
+	w := &writer{out: out, limit: limit}
 	w.open('{')
 	w.member("version", strconv.Itoa(Version))
 	w.name("servers")
@@ -212,6 +230,9 @@ func (s *Server) format(w *writer) {
 	w.name("pins")
 	w.open('[')
 	for _, p := range s.Pins {
+		if w.over() {
+			break
+		}
 		w.element()
 		p.format(w)
 	}
@@ -303,6 +324,7 @@ func readPin(r *canonical.Reader) (Pin, error) {
 	case d.digest.String() != digest:
 		return p, fmt.Errorf("pin %s says digest %s, but its definition has %s", Visible(d.ID()), Visible(digest), d.digest)
 	}
+	d.raw = nil
 	if meta != "" {
 		if d.meta, err = ParseDigest(meta); err != nil {
 			return p, fmt.Errorf("pin %s: meta: %w", Visible(d.ID()), err)

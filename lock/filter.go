@@ -78,6 +78,9 @@ func (f *filter) member(name string) error {
 		}
 		return err
 	}
+	if err := checkSpelling(f.r, name); err != nil {
+		return err
+	}
 	raw, err := f.r.Raw()
 	f.out = append(f.out, raw...)
 	return err

@@ -32,6 +32,7 @@ type Listing struct {
 	Definitions []Definition // sorted by kind, name
 	Refused     []Refused    // sorted likewise; these have no digest, or share their name
 	Bundles     [][]byte     // found under AttestationKey: candidates, unverified
+	Kinds       []Kind       // sorted; those listed whole: answered, and the last page names no next one
 
 	// What the server says of itself. It decides nothing.
 	ServerName, ServerVersion, ProtocolVersion string
@@ -40,7 +41,7 @@ type Listing struct {
 // A Refused is a definition that can't be pinned, signed or allowed.
 type Refused struct {
 	Kind  Kind
-	Name  string // empty if it could not be read
+	Name  string // empty if it could not be read; what is no Unicode in it reads as U+FFFD
 	Index int    // position among the definitions of its kind in the listing, from 0
 	Err   *DigestError
 }
@@ -69,10 +70,11 @@ const methodNotFound = "-32601"
 // Together they are one listing. A definition without a digest, and every copy
 // of one whose kind and name occur twice, is in Refused. An error concerns the
 // envelope (*DigestError with the place in its argument, *ResponseError) and
-// there is no listing: texts without any of tools, prompts, resourceTemplates
-// and instructions are one, an empty array is not.
+// there is no listing. Texts without any of tools, prompts, resourceTemplates
+// and instructions are an error, an empty array is none; a member called like
+// one of these but for the case of its letters is an error too.
 func ParseListing(responses ...[]byte) (*Listing, error) {
-	p := &listingParser{}
+	p := &listingParser{counts: make(map[Kind]int), whole: make(map[Kind]bool)}
 	total := 0
 	for _, data := range responses {
 		if total += len(data); total > MaxListing {
@@ -107,6 +109,9 @@ type listingParser struct {
 	found   bool // a member that holds definitions, or instructions
 	pages   int
 	counts  map[Kind]int
+	whole   map[Kind]bool // kinds whose last page was the last
+	here    []Kind        // kinds that the text being read answers
+	more    bool          // the text being read names a next page
 }
 
 // An entry is a definition of the listing before duplicates are known.
@@ -143,8 +148,10 @@ func (p *listingParser) texts(data []byte) error {
 // text reads one JSON text.
 func (p *listingParser) text(r *canonical.Reader) error {
 	if r.Peek() == '[' {
+		p.whole[Tool] = true
 		return p.definitions(r, Tool)
 	}
+	p.here, p.more = p.here[:0], false
 	var result, failed, bare bool
 	var rpc ResponseError
 	err := r.Object(func(name string) error {
@@ -168,6 +175,9 @@ func (p *listingParser) text(r *canonical.Reader) error {
 		return r.Fail(canonical.Syntax, "result, error and definitions exclude each other")
 	case failed && rpc.Code != methodNotFound:
 		return &rpc
+	}
+	for _, k := range p.here {
+		p.whole[k] = !p.more
 	}
 	return nil
 }
@@ -201,18 +211,40 @@ func (p *listingParser) member(r *canonical.Reader, name string) (err error) {
 			return err
 		}
 		p.found = true
+		p.here = append(p.here, Instructions)
 		p.add(d, refused)
 		return nil
+	case "nextCursor":
+		p.more = r.Peek() != 'n' // null is as good as absent
+		return r.Skip()
 	case "protocolVersion":
+		p.here = append(p.here, Instructions)
 		p.listing.ProtocolVersion, err = optionalString(r)
 	case "serverInfo":
+		p.here = append(p.here, Instructions)
 		return p.serverInfo(r)
 	case canonical.MetaMember:
 		return p.meta(r)
 	default:
+		if err := checkSpelling(r, name); err != nil {
+			return err
+		}
 		return r.Skip()
 	}
 	return err
+}
+
+// checkSpelling refuses a member whose name is that of a member which holds
+// definitions, or leads to them, but for the case. Some JSON libraries (Go's
+// encoding/json is one) take it for that member: a host would read what nobody
+// decided on.
+func checkSpelling(r *canonical.Reader, name string) error {
+	for _, known := range []string{"result", "tools", "prompts", "resourceTemplates", "instructions"} {
+		if strings.EqualFold(name, known) && name != known {
+			return r.Fail(canonical.Syntax, "another spelling of "+known)
+		}
+	}
+	return nil
 }
 
 // optionalString reads a value and returns it if it is a string.
@@ -264,6 +296,7 @@ func (p *listingParser) meta(r *canonical.Reader) error {
 
 func (p *listingParser) definitions(r *canonical.Reader, k Kind) error {
 	p.found = true
+	p.here = append(p.here, k)
 	return r.Array(func(int) error {
 		d, refused, err := readDefinition(r, k)
 		if err != nil {
@@ -278,9 +311,6 @@ func (p *listingParser) definitions(r *canonical.Reader, k Kind) error {
 }
 
 func (p *listingParser) add(d Definition, refused *canonical.Error) {
-	if p.counts == nil {
-		p.counts = make(map[Kind]int)
-	}
 	i := p.counts[d.kind]
 	p.counts[d.kind]++
 	if refused != nil {
@@ -301,6 +331,11 @@ func (p *listingParser) settle() {
 	}
 	same := func(i, j int) bool {
 		return j >= 0 && j < len(p.read) && compareDefinitions(p.read[i].Definition, p.read[j].Definition) == 0
+	}
+	for _, k := range Kinds() {
+		if p.whole[k] {
+			l.Kinds = append(l.Kinds, k)
+		}
 	}
 	l.Definitions = make([]Definition, 0, len(p.read))
 	for i, e := range p.read {

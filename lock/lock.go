@@ -27,15 +27,17 @@
 //
 // and the digest
 //
-//	sha256:f5a6b1fd3ed5a5d9f5f1d1f0d6d3b6e9c1fe9d1d9d5c7b5a3f0f0b4d4e1b2c3d
+//	sha256:a85008edb2a361a39358ef9a40ccff45a3a4938fd90bb7d55450a050284e4723
 //
-// What has no digest (a repeated member, a number a double can't hold, broken
-// Unicode ...) can't be pinned, signed or allowed; a DigestError says why.
+// What has no digest (a repeated member, a number that rounds to 2^53 or more,
+// broken Unicode ...) can't be pinned, signed or allowed; a DigestError says
+// why. testdata/vectors has cases of all of this.
 //
 // The package does no I/O, reads no clock and links no signing code.
 package lock
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -122,26 +124,26 @@ func ParseHex(s string) (Digest, error) {
 type Code string
 
 const (
-	NumberOutOfRange = Code(canonical.NumberOutOfRange)
-	DuplicateKey     = Code(canonical.DuplicateKey)
+	NumberOutOfRange = Code(canonical.NumberOutOfRange) // outside of _meta: not finite, or the double's magnitude is >= 2^53
+	DuplicateKey     = Code(canonical.DuplicateKey)     // two members of one name, after unescaping
 	InvalidUTF8      = Code(canonical.InvalidUTF8)
-	LoneSurrogate    = Code(canonical.LoneSurrogate)
-	BOM              = Code(canonical.BOM)
-	Syntax           = Code(canonical.Syntax)
-	TrailingData     = Code(canonical.TrailingData)
+	LoneSurrogate    = Code(canonical.LoneSurrogate) // an escape that is half of a pair
+	BOM              = Code(canonical.BOM)           // a byte order mark before the text
+	Syntax           = Code(canonical.Syntax)        // no JSON, or not the envelope that is expected
+	TrailingData     = Code(canonical.TrailingData)  // bytes after the value
 	NotAnObject      = Code(canonical.NotAnObject)
-	MissingName      = Code(canonical.MissingName)
-	TooDeep          = Code(canonical.TooDeep)
-	TooLarge         = Code(canonical.TooLarge)
-	TooMany          = Code(canonical.TooMany)
-	DuplicateName    = Code("duplicate_name") // another definition of the kind has the name
+	MissingName      = Code(canonical.MissingName) // absent, empty, or no string
+	TooDeep          = Code(canonical.TooDeep)     // more than 64 levels
+	TooLarge         = Code(canonical.TooLarge)    // see MaxPage, MaxListing; 1 MiB for a definition
+	TooMany          = Code(canonical.TooMany)     // see MaxDefinitions, MaxPages; 10,000 for the members of an object
+	DuplicateName    = Code("duplicate_name")      // another definition of the kind has the name
 )
 
 // A DigestError says why bytes have no digest, and where.
 type DigestError struct {
 	Code    Code
 	Pointer string // RFC 6901, from the definition (ParseDefinition, Refused) or the text (ParseListing)
-	Offset  int    // bytes from the same start
+	Offset  int    // in bytes, from the definition's first one (Refused) or of the bytes given
 	Detail  string // for people, may be empty; holds no text of the input
 }
 
@@ -172,6 +174,7 @@ type Definition struct {
 	form   []byte
 	digest Digest
 	meta   Digest
+	raw    []byte // as received, for CrossCheck; nil for instructions and pins
 }
 
 // Kind returns what d defines.
@@ -196,10 +199,16 @@ func (d Definition) Canonical() []byte { return d.form }
 func (d Definition) MetaDigest() Digest { return d.meta }
 
 // ParseDefinition reads one definition from its bytes as received, of at most
-// 1 MiB and 64 levels. Instructions are given as {"instructions": "..."}. The
+// 64 levels and 1 MiB, which bounds the canonical form too; white space around
+// it does not count. Instructions are given as {"instructions": "..."}. The
 // error is a *DigestError.
 func ParseDefinition(k Kind, raw []byte) (Definition, error) {
 	r := canonical.NewReader(raw)
+	r.Peek()
+	start := r.Offset()
+	if len(bytes.TrimRight(raw[start:], " \t\r\n")) > canonical.MaxSize {
+		return Definition{}, &DigestError{Code: TooLarge, Offset: start, Detail: fmt.Sprintf("more than %d bytes", canonical.MaxSize)}
+	}
 	d, refused, err := readDefinition(r, k)
 	if err == nil && refused == nil {
 		err = r.End()
@@ -208,6 +217,7 @@ func ParseDefinition(k Kind, raw []byte) (Definition, error) {
 		return Definition{}, asDigestError(err)
 	}
 	if refused != nil {
+		refused.Offset += start
 		return Definition{}, digestError(refused)
 	}
 	return d, nil
@@ -219,6 +229,8 @@ func readDefinition(r *canonical.Reader, k Kind) (Definition, *canonical.Error, 
 	if k == Instructions {
 		return readInstructions(r)
 	}
+	r.Peek()
+	start := r.Offset()
 	c, refused, err := r.Definition(k.naming())
 	if err != nil {
 		return Definition{}, nil, err
@@ -230,7 +242,8 @@ func readDefinition(r *canonical.Reader, k Kind) (Definition, *canonical.Error, 
 	if refused != nil {
 		return d, refused, nil
 	}
-	d.form, d.digest = c.Canonical, sha256.Sum256(c.Canonical)
+	d.form, d.digest = bytes.Clone(c.Canonical), sha256.Sum256(c.Canonical)
+	d.raw = r.Since(start)
 	if c.Meta != nil {
 		d.meta = sha256.Sum256(c.Meta)
 	}
@@ -241,7 +254,8 @@ func readDefinition(r *canonical.Reader, k Kind) (Definition, *canonical.Error, 
 func readInstructions(r *canonical.Reader) (Definition, *canonical.Error, error) {
 	d, seen := Definition{kind: Instructions}, false
 	var refused *canonical.Error
-	if r.Peek() != '{' {
+	first, start := r.Peek(), r.Offset()
+	if first != '{' {
 		if err := r.Skip(); err != nil {
 			return d, nil, err
 		}
@@ -255,7 +269,7 @@ func readInstructions(r *canonical.Reader) (Definition, *canonical.Error, error)
 		r.Peek()
 		at := r.Offset()
 		if d, refused, err = wrapInstructions(r); refused != nil {
-			refused.Offset += at
+			refused.Offset += at - start
 		}
 		return err
 	})

@@ -11,11 +11,16 @@ import (
 
 // A ParseError says why bytes are no lockfile.
 type ParseError struct {
-	Line int // from 1
+	Line int // from 1; 0 if the cause is not on one line
 	Err  error
 }
 
-func (e *ParseError) Error() string { return fmt.Sprintf("lockfile: line %d: %v", e.Line, e.Err) }
+func (e *ParseError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("lockfile: %v", e.Err)
+	}
+	return fmt.Sprintf("lockfile: line %d: %v", e.Line, e.Err)
+}
 
 // Unwrap returns the cause.
 func (e *ParseError) Unwrap() error { return e.Err }
@@ -25,19 +30,17 @@ func (e *ParseError) Unwrap() error { return e.Err }
 // byte. The error is a *ParseError.
 func Parse(data []byte) (*File, error) {
 	if len(data) > MaxListing {
-		return nil, &ParseError{1, tooLarge("lockfile", MaxListing)}
+		return nil, &ParseError{0, tooLarge("lockfile", MaxListing)}
 	}
 	if i := mergeMarker(data); i >= 0 {
 		return nil, &ParseError{line(data, i), errors.New("there is a merge conflict marker")}
 	}
 	f := &File{}
 	r := canonical.NewReader(data)
+	r.Indented = true
 	err := f.read(r)
 	if err == nil {
 		err = r.End()
-	}
-	if err == nil {
-		err = f.check()
 	}
 	if err != nil {
 		at := r.Offset()
@@ -46,7 +49,10 @@ func Parse(data []byte) (*File, error) {
 		}
 		return nil, &ParseError{line(data, at), asDigestError(err)}
 	}
-	written := f.format()
+	if err := f.check(); err != nil {
+		return nil, &ParseError{0, err}
+	}
+	written := f.format(len(data), make([]byte, 0, len(data)))
 	if !bytes.Equal(written, data) {
 		i := 0
 		for i < min(len(written), len(data)) && written[i] == data[i] {

@@ -1,9 +1,9 @@
 package lock
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpsign/mcpsign/internal/canonical"
 )
@@ -14,12 +14,12 @@ import (
 // OpenID Connect identity (Issuer and Subject, and for CI systems Repository
 // and RepositoryID). The zero Signer is nobody.
 type Signer struct {
-	Issuer       string // URL of the OpenID Connect issuer
-	Subject      string // subject alternative name: an e-mail address or a URI
-	Repository   string // URI of the source repository that was built
-	RepositoryID string // the issuer's number for it, which a rename does not change
-	Root         string // "sha256:" and the SHA-256 of the root certificate's DER
-	Key          string // "sha256:" and the SHA-256 of the key's PKIX DER
+	Issuer       string `json:"issuer,omitempty"`       // URL of the OpenID Connect issuer
+	Subject      string `json:"subject,omitempty"`      // subject alternative name: an e-mail address or a URI
+	Repository   string `json:"repository,omitempty"`   // URI of the source repository that was built
+	RepositoryID string `json:"repositoryID,omitempty"` // the issuer's number for it, which a rename does not change
+	Root         string `json:"root,omitempty"`         // "sha256:" and the SHA-256 of the root certificate's DER
+	Key          string `json:"key,omitempty"`          // "sha256:" and the SHA-256 of the key's PKIX DER
 }
 
 // IsZero reports whether s is nobody.
@@ -42,10 +42,17 @@ func (s Signer) Same(t Signer) bool {
 		(s.RepositoryID == "" || t.RepositoryID == "" || s.RepositoryID == t.RepositoryID)
 }
 
-// workflow returns the subject without the Git ref.
+// workflow returns the subject without the Git ref, a tag or branch, or the
+// hash of a commit. Both a file's name and a ref may hold an "@".
 func (s Signer) workflow() string {
-	path, _, _ := strings.Cut(s.Subject, "@")
-	return path
+	at := strings.Index(s.Subject, "@refs/")
+	if at < 0 {
+		at = strings.LastIndex(s.Subject, "@")
+	}
+	if at < 0 {
+		return s.Subject
+	}
+	return s.Subject[:at]
 }
 
 // String returns s for people, fit for a terminal.
@@ -74,6 +81,11 @@ func (s Signer) check() error {
 	}
 	if s.Key != "" && (s.Subject != "" || s.Repository != "" || s.RepositoryID != "") || s.Key == "" && s.Subject == "" {
 		return fmt.Errorf("a signer has a key or a subject")
+	}
+	for _, f := range s.fields() {
+		if !utf8.ValidString(*f.value) {
+			return fmt.Errorf("the %s of a signer is no UTF-8", f.name)
+		}
 	}
 	for _, d := range []string{s.Key, s.Root} {
 		if d == "" {
@@ -124,5 +136,5 @@ func compareSigners(a, b Signer) int {
 			return c
 		}
 	}
-	return cmp.Compare(0, 0)
+	return 0
 }

@@ -5,15 +5,22 @@ import "github.com/mcpsign/mcpsign/internal/canonical"
 // A writer writes JSON indented by two spaces.
 type writer struct {
 	out   []byte
+	limit int // bytes after which the rest is of no interest
 	depth int
 	full  bool // the innermost object or array has something in it
 }
 
+// over reports whether more than the limit was written.
+func (w *writer) over() bool { return len(w.out) > w.limit }
+
 func (w *writer) line() {
+	const indent = "                                                                " // 32 levels
 	w.out = append(w.out, '\n')
-	for range w.depth {
-		w.out = append(w.out, ' ', ' ')
+	n := 2 * w.depth
+	for ; n > len(indent); n -= len(indent) {
+		w.out = append(w.out, indent...)
 	}
+	w.out = append(w.out, indent[:n]...)
 }
 
 func (w *writer) open(c byte) {
@@ -69,7 +76,7 @@ func (w *writer) optional(name, value string) {
 
 // canonical writes a value that is in canonical form.
 func (w *writer) canonical(form []byte) {
-	for i := 0; i < len(form); {
+	for i := 0; i < len(form) && !w.over(); {
 		switch c := form[i]; c {
 		case '{', '[':
 			w.open(c)

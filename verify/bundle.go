@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
@@ -44,9 +45,41 @@ func bad(reason Reason, format string, args ...any) *badEvidence {
 	return &badEvidence{reason: reason, err: fmt.Errorf(format, args...)}
 }
 
+// clean makes an error of a library, which may quote a bundle, fit for a
+// terminal: one line of visible text of bounded length.
+func clean(what string, err error) error {
+	text := strings.NewReplacer("\n", "; ", "\u00a0", " ").Replace(err.Error())
+	return fmt.Errorf("%s: %s", what, shown(text))
+}
+
+// shown returns the start of text that a bundle brings along, fit for a
+// terminal.
+func shown(text string) string {
+	const limit = 400
+	if len(text) > limit {
+		return lock.Visible(strings.ToValidUTF8(text[:limit], "")) + "..."
+	}
+	return lock.Visible(text)
+}
+
+// An entity is a bundle as sigstore-go asks for it.
+type entity struct {
+	*sgbundle.Bundle
+	content sgverify.VerificationContent
+}
+
+// VerificationContent implements sigstore-go's SignedEntity. It is asked for
+// several times, and parsed once.
+func (e *entity) VerificationContent() (sgverify.VerificationContent, error) { return e.content, nil }
+
+// Version implements sigstore-go's SignedEntity. For the versions that exist
+// sigstore-go tries P-384 with SHA-256 as well, which old clients made, and says
+// so on standard error.
+func (e *entity) Version() (string, error) { return "", nil }
+
 // load reads a bundle strictly and checks its shape: a DSSE envelope with an
-// in-toto payload and one signature.
-func load(data []byte) (*sgbundle.Bundle, *badEvidence) {
+// in-toto payload and one signature, within the limits.
+func load(data []byte) (*entity, *badEvidence) {
 	if len(data) > lock.MaxBundle {
 		return nil, bad(BadSignature, "bundle of more than %d bytes", lock.MaxBundle)
 	}
@@ -56,25 +89,32 @@ func load(data []byte) (*sgbundle.Bundle, *badEvidence) {
 		err = r.End()
 	}
 	if err != nil {
-		return nil, bad(BadSignature, "bundle: %w", err)
+		return nil, &badEvidence{reason: BadSignature, err: clean("bundle", err)}
 	}
 	b := new(sgbundle.Bundle)
 	if isV03(data) {
 		sgbundle.AllowCertificateChain()(b)
 	}
 	if err := b.UnmarshalJSON(data); err != nil {
-		return nil, bad(BadSignature, "bundle: %w", err)
+		return nil, &badEvidence{reason: BadSignature, err: clean("bundle", err)}
 	}
 	envelope := b.GetDsseEnvelope()
 	switch {
 	case envelope == nil:
 		return nil, bad(WrongKind, "bundle signs a file, not a statement")
 	case envelope.GetPayloadType() != attest.PayloadType:
-		return nil, bad(WrongKind, "payload type is %s, not %s", lock.Visible(envelope.GetPayloadType()), attest.PayloadType)
+		return nil, bad(WrongKind, "payload type is %s, not %s", shown(envelope.GetPayloadType()), attest.PayloadType)
 	case len(envelope.GetSignatures()) != 1:
 		return nil, bad(BadSignature, "envelope has %d signatures, want one", len(envelope.GetSignatures()))
 	}
-	return b, nil
+	if err := checkLimits(b.GetVerificationMaterial()); err != nil {
+		return nil, bad(BadSignature, "bundle: %w", err)
+	}
+	content, err := b.VerificationContent()
+	if err != nil {
+		return nil, &badEvidence{reason: BadSignature, err: clean("bundle", err)}
+	}
+	return &entity{b, content}, nil
 }
 
 // isV03 reports whether a bundle's media type is of version 0.3, which alone
@@ -100,17 +140,13 @@ func (m *material) verify(data []byte) (*evidence, *badEvidence) {
 		return nil, no
 	}
 	e := &evidence{bundle: sha256.Sum256(data), raw: bytes.Clone(data)}
-	content, err := b.VerificationContent()
-	if err != nil {
-		return nil, bad(BadSignature, "bundle: %w", err)
-	}
 	var result *sgverify.VerificationResult
-	if leaf := content.Certificate(); leaf == nil {
-		result, no = m.verifyKey(b, e, content.PublicKey().Hint())
+	if leaf := b.content.Certificate(); leaf == nil {
+		result, no = m.verifyKey(b, e)
 	} else if isKeyless(leaf) {
 		result, no = m.verifyKeyless(b, e)
 	} else {
-		result, no = m.verifyPKI(b, e, content)
+		result, no = m.verifyPKI(b, e)
 	}
 	if no != nil {
 		return nil, no
@@ -119,11 +155,18 @@ func (m *material) verify(data []byte) (*evidence, *badEvidence) {
 		e.times = append(e.times, ts.Timestamp)
 		if d, err := lock.ParseDigest(ts.URI); err == nil {
 			e.trust = append(e.trust, d)
-		} else if m.sigstore != nil {
+		} else {
 			e.trust = append(e.trust, m.rootDigest)
 		}
+		if e.key != nil && !e.key.mayUse(ts.Timestamp) {
+			return nil, &badEvidence{Expired, e.signer,
+				fmt.Errorf("the key was not valid when it signed, at %s", ts.Timestamp.UTC().Format(time.RFC3339))}
+		}
 	}
-	slices.SortFunc(e.trust, func(a, b lock.Digest) int { return slices.Compare(a[:], b[:]) })
+	if len(b.GetVerificationMaterial().GetTlogEntries()) > 0 {
+		e.trust = append(e.trust, m.rootDigest)
+	}
+	slices.SortFunc(e.trust, compareDigests)
 	e.trust = slices.Compact(e.trust)
 
 	statement, err := attest.Parse(b.GetDsseEnvelope().GetPayload())
@@ -140,7 +183,7 @@ func (m *material) verify(data []byte) (*evidence, *badEvidence) {
 
 // run verifies b with the options that its own contents call for: whatever it
 // has must verify.
-func run(b *sgbundle.Bundle, material sgroot.TrustedMaterial, log bool, policy sgverify.PolicyOption) (*sgverify.VerificationResult, error) {
+func run(b *entity, material sgroot.TrustedMaterial, log bool, policy sgverify.PolicyOption) (*sgverify.VerificationResult, error) {
 	entries := b.GetVerificationMaterial().GetTlogEntries()
 	stamps := len(b.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps())
 	options := []sgverify.VerifierOption{sgverify.WithoutStatementPredicate()}
@@ -159,9 +202,8 @@ func run(b *sgbundle.Bundle, material sgroot.TrustedMaterial, log bool, policy s
 	if integrated > 0 {
 		options = append(options, sgverify.WithIntegratedTimestamps(integrated))
 	}
-	isKey := b.GetVerificationMaterial().GetPublicKey() != nil
 	if stamps+integrated == 0 {
-		if !isKey {
+		if b.content.Certificate() != nil {
 			return nil, errors.New("there is neither an RFC 3161 timestamp nor a log entry with a signed time")
 		}
 		options = append(options, sgverify.WithNoObserverTimestamps())
@@ -174,12 +216,16 @@ func run(b *sgbundle.Bundle, material sgroot.TrustedMaterial, log bool, policy s
 		return nil, err
 	}
 	// Subjects and identities are ours to judge, see Decide.
-	return v.Verify(b, sgverify.NewPolicy(sgverify.WithoutArtifactUnsafe(), policy))
+	result, err := v.Verify(b, sgverify.NewPolicy(sgverify.WithoutArtifactUnsafe(), policy))
+	if err != nil {
+		return nil, clean("bundle", err)
+	}
+	return result, nil
 }
 
 // missing reports material that the bundle needs and that is not there at all,
 // so that nothing can be said about it.
-func (m *material) missing(b *sgbundle.Bundle) *badEvidence {
+func (m *material) missing(b *entity) *badEvidence {
 	vm := b.GetVerificationMaterial()
 	if len(vm.GetTimestampVerificationData().GetRfc3161Timestamps()) > 0 && len(m.tsas) == 0 {
 		return bad(TrustMissing, "the bundle has a timestamp, and no timestamp authority is trusted")
@@ -187,13 +233,14 @@ func (m *material) missing(b *sgbundle.Bundle) *badEvidence {
 	for _, entry := range vm.GetTlogEntries() {
 		id := fmt.Sprintf("%x", entry.GetLogId().GetKeyId())
 		if _, ok := m.RekorLogs()[id]; !ok {
-			return bad(TrustMissing, "the bundle has an entry of transparency log %s, which the trusted root does not have", id)
+			return bad(TrustMissing, "the bundle has an entry of transparency log %s, which no trusted root has", shown(id))
 		}
 	}
 	return nil
 }
 
-func (m *material) verifyKey(b *sgbundle.Bundle, e *evidence, hint string) (*sgverify.VerificationResult, *badEvidence) {
+func (m *material) verifyKey(b *entity, e *evidence) (*sgverify.VerificationResult, *badEvidence) {
+	hint := b.content.PublicKey().Hint()
 	key, ok := m.keys[hint]
 	if !ok {
 		no := bad(WrongSigner, "signed with a key that is not trusted")
@@ -225,12 +272,16 @@ func isKeyless(leaf *x509.Certificate) bool {
 	return false
 }
 
-func (m *material) verifyKeyless(b *sgbundle.Bundle, e *evidence) (*sgverify.VerificationResult, *badEvidence) {
+func (m *material) verifyKeyless(b *entity, e *evidence) (*sgverify.VerificationResult, *badEvidence) {
 	if m.sigstore == nil {
 		return nil, bad(TrustMissing, "the signature is keyless, and there is no Sigstore trusted root to check it with")
 	}
 	if no := m.missing(b); no != nil {
 		return nil, no
+	}
+	name, err := subject(b.content.Certificate())
+	if err != nil {
+		return nil, &badEvidence{reason: BadSignature, err: err}
 	}
 	e.trust = []lock.Digest{m.rootDigest}
 	result, err := run(b, m.sigstoreAndTSAs(), true, sgverify.WithoutIdentitiesUnsafe())
@@ -239,7 +290,7 @@ func (m *material) verifyKeyless(b *sgbundle.Bundle, e *evidence) (*sgverify.Ver
 	}
 	c := result.Signature.Certificate
 	e.signer = lock.Signer{
-		Issuer: c.Issuer, Subject: c.SubjectAlternativeName,
+		Issuer: c.Issuer, Subject: name,
 		Repository: c.SourceRepositoryURI, RepositoryID: c.SourceRepositoryIdentifier,
 	}
 	if e.signer.Issuer == "" {
@@ -271,33 +322,33 @@ func (p *pki) FulcioCertificateAuthorities() []sgroot.CertificateAuthority {
 	return []sgroot.CertificateAuthority{p.ca}
 }
 
-func (m *material) verifyPKI(b *sgbundle.Bundle, e *evidence, content sgverify.VerificationContent) (*sgverify.VerificationResult, *badEvidence) {
+func (m *material) verifyPKI(b *entity, e *evidence) (*sgverify.VerificationResult, *badEvidence) {
 	if m.roots == nil {
 		return nil, bad(TrustMissing, "the signature is made with an X.509 certificate, and no root is trusted")
 	}
 	if no := m.missing(b); no != nil {
 		return nil, no
 	}
-	if len(content.Intermediates()) > 10 {
-		return nil, bad(BadSignature, "more than 10 intermediate certificates")
+	name, err := subject(b.content.Certificate())
+	if err != nil {
+		return nil, &badEvidence{reason: BadSignature, err: err}
 	}
 	p := &pki{m, &authority{roots: m.roots, intermediates: x509.NewCertPool()}}
-	for _, c := range content.Intermediates() {
+	for _, c := range b.content.Intermediates() {
 		p.ca.intermediates.AddCert(c)
 	}
 	result, err := run(b, p, false, sgverify.WithoutIdentitiesUnsafe())
-	if p.ca.err != nil {
-		return nil, &badEvidence{BadSignature, lock.Signer{}, p.ca.err}
-	}
-	if err != nil {
-		return nil, &badEvidence{BadSignature, lock.Signer{}, err}
-	}
-	if p.ca.root == nil {
+	switch {
+	case p.ca.err != nil:
+		return nil, &badEvidence{reason: BadSignature, err: p.ca.err}
+	case err != nil:
+		return nil, &badEvidence{reason: BadSignature, err: err}
+	case p.ca.root == nil:
 		return nil, bad(BadSignature, "the certificate was not checked")
 	}
 	root := lock.Digest(sha256.Sum256(p.ca.root.Raw))
 	e.trust = []lock.Digest{root}
-	e.signer = lock.Signer{Root: root.String(), Subject: result.Signature.Certificate.SubjectAlternativeName}
+	e.signer = lock.Signer{Root: root.String(), Subject: name}
 	return result, nil
 }
 
@@ -305,7 +356,7 @@ func (m *material) verifyPKI(b *sgbundle.Bundle, e *evidence, content sgverify.V
 // SHA-256 of the key's PKIX DER.
 func decodeHint(hint string) (lock.Digest, error) {
 	raw, err := base64.StdEncoding.DecodeString(hint)
-	if err != nil || len(raw) != len(lock.Digest{}) {
+	if err != nil || len(raw) != len(lock.Digest{}) || base64.StdEncoding.EncodeToString(raw) != hint {
 		return lock.Digest{}, errors.New("the hint is no SHA-256")
 	}
 	return lock.Digest(raw), nil

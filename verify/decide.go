@@ -1,9 +1,11 @@
 package verify
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -80,18 +82,27 @@ func (v *Verifier) Decide(r Request) *Decision {
 	q := v.require(&r)
 	if q == nil {
 		d.rule = "no rule of policy " + v.policy.name
+		if v.policy.name == "" {
+			d.rule = "no rule: the signers named are another server's"
+		}
 		d.each(&r, func(x *Result) { x.Reasons = []Reason{NoRule} })
-		slices.SortStableFunc(d.results, compareResults)
+		d.sort()
 		return d
 	}
 	d.rule, d.expected, d.signatures = q.name, q.expected, q.accepts != nil
 	if q.accepts != nil {
-		d.used = d.choose(&r, d.collect(v, &r, q))
+		acceptable := d.collect(v, &r, q)
+		if d.err != nil {
+			d.each(&r, func(x *Result) { x.Reasons = []Reason{TrustMissing} })
+			d.sort()
+			return d
+		}
+		d.used = d.choose(&r, acceptable)
 	}
 	why := d.failures()
 	d.each(&r, func(x *Result) { d.judge(x, &r, q, why) })
 	d.missing(&r, q)
-	slices.SortStableFunc(d.results, compareResults)
+	d.sort()
 	if q.block && slices.ContainsFunc(d.results, func(x Result) bool { return x.Verdict == Deny }) {
 		for i := range d.results {
 			if x := &d.results[i]; x.Verdict != Deny {
@@ -100,6 +111,23 @@ func (v *Verifier) Decide(r Request) *Decision {
 		}
 	}
 	return d
+}
+
+// sort puts the results in order. What the listing has twice is denied:
+// ParseListing sees to that, who puts a listing together perhaps not.
+func (d *Decision) sort() {
+	slices.SortStableFunc(d.results, compareResults)
+	for i := 1; i < len(d.results); i++ {
+		a, b := &d.results[i-1], &d.results[i]
+		if compareResults(*a, *b) != 0 {
+			continue
+		}
+		for _, x := range []*Result{a, b} {
+			if x.Refused == nil {
+				x.Verdict, x.Reasons = Deny, []Reason{DuplicateName}
+			}
+		}
+	}
 }
 
 // each adds a result for every definition of the listing; judge is not asked
@@ -120,21 +148,21 @@ func (d *Decision) each(r *Request, judge func(*Result)) {
 }
 
 // collect returns the evidence that is acceptable: by a signer who may, for
-// this server, neither expired nor older than what was seen.
+// this server, neither expired nor older than what was seen. Bundles are looked
+// at in the order of their digests: the order in which they came decides only
+// which are too many.
 func (d *Decision) collect(v *Verifier, r *Request, q *requirement) []*evidence {
-	var acceptable []*evidence
-	seen := make(map[lock.Digest]bool)
+	candidates := make(map[lock.Digest][]byte)
+	tooMany := false
 	for _, data := range slices.Concat(r.Bundles, r.Listing.Bundles) {
-		id := lock.Digest(sha256.Sum256(data))
-		if seen[id] {
-			continue
-		}
-		if len(seen) == lock.MaxBundles {
-			d.diagnose(lock.Digest{}, bad(Unsigned, "more than %d bundles: the rest was not looked at", lock.MaxBundles))
+		if tooMany = len(candidates) == lock.MaxBundles; tooMany {
 			break
 		}
-		seen[id] = true
-		c := v.check(data)
+		candidates[sha256.Sum256(data)] = data
+	}
+	var acceptable []*evidence
+	for _, id := range slices.SortedFunc(maps.Keys(candidates), compareDigests) {
+		c := v.check(id, candidates[id])
 		switch {
 		case c.bad == nil:
 			c.bad = d.unacceptable(c.evidence, r, q)
@@ -148,8 +176,13 @@ func (d *Decision) collect(v *Verifier, r *Request, q *requirement) []*evidence 
 		}
 		acceptable = append(acceptable, c.evidence)
 	}
+	if tooMany {
+		d.diagnose(lock.Digest{}, bad(Unsigned, "more than %d bundles: the rest was not looked at", lock.MaxBundles))
+	}
 	return acceptable
 }
+
+func compareDigests(a, b lock.Digest) int { return bytes.Compare(a[:], b[:]) }
 
 func (d *Decision) diagnose(bundle lock.Digest, b *badEvidence) {
 	d.diagnostics = append(d.diagnostics, Diagnostic{bundle, b.reason, b.signer, b.err})
@@ -174,7 +207,7 @@ func (d *Decision) unacceptable(e *evidence, r *Request, q *requirement) *badEvi
 				r.At.UTC().Format(time.RFC3339), t.UTC().Format(time.RFC3339))}
 		}
 	}
-	if len(e.times) == 0 && e.key != nil && !e.key.ValidAtTime(r.At) {
+	if len(e.times) == 0 && e.key != nil && !e.key.mayUse(r.At) {
 		return no(Expired, "the key is not valid at %s, and no timestamp says when it signed", r.At.UTC().Format(time.RFC3339))
 	}
 	if !rel.ExpiresAt.IsZero() && !r.At.Before(rel.ExpiresAt) {
@@ -227,7 +260,7 @@ func (d *Decision) choose(r *Request, acceptable []*evidence) []*evidence {
 		best := slices.MaxFunc(same, func(a, b *evidence) int {
 			return cmp.Or(covered(a, r.Listing)-covered(b, r.Listing),
 				strings.Compare(b.statement.Release().Variant, a.statement.Release().Variant),
-				slices.Compare(b.bundle[:], a.bundle[:]))
+				compareDigests(b.bundle, a.bundle))
 		})
 		chosen = append(chosen, best)
 	}
@@ -264,6 +297,11 @@ func covered(e *evidence, l *lock.Listing) int {
 	return n
 }
 
+// bySeverity lists the reasons of bundles, those first that say most.
+var bySeverity = []Reason{
+	BadSignature, Equivocation, Rollback, Expired, WrongServer, WrongSigner, WrongKind, TrustMissing, Unsigned,
+}
+
 // failures returns why no statement counts: the reasons of the bundles that do
 // not, or that there is none.
 func (d *Decision) failures() []Reason {
@@ -271,9 +309,9 @@ func (d *Decision) failures() []Reason {
 		return nil
 	}
 	var why []Reason
-	for _, x := range d.diagnostics {
-		if !slices.Contains(why, x.Reason) {
-			why = append(why, x.Reason)
+	for _, reason := range bySeverity {
+		if slices.ContainsFunc(d.diagnostics, func(x Diagnostic) bool { return x.Reason == reason }) {
+			why = append(why, reason)
 		}
 	}
 	if len(why) == 0 {
@@ -298,14 +336,18 @@ func (d *Decision) judge(x *Result, r *Request, q *requirement, why []Reason) {
 	if r.Lock != nil {
 		pins = r.Lock.Pin(x.Kind, x.Name)
 	}
-	equal := slices.IndexFunc(pins, func(p lock.Pin) bool { return p.Definition.Digest() == x.Digest })
-	if equal >= 0 {
+	// One release may be pinned in several variants.
+	pinned := func(cond func(lock.Pin) bool) bool {
+		return slices.ContainsFunc(pins, func(p lock.Pin) bool { return p.Definition.Digest() == x.Digest && cond(p) })
+	}
+	equal := pinned(func(lock.Pin) bool { return true })
+	if equal {
 		x.Pinned = x.Digest
 	} else if len(pins) > 0 {
 		x.Pinned = pins[0].Definition.Digest()
 	}
 
-	signed := q.accepts != nil && !(q.builtin && equal >= 0 && pins[equal].Unsigned)
+	signed := q.accepts != nil && !(q.builtin && pinned(func(p lock.Pin) bool { return p.Unsigned }))
 	proven := len(x.Signers) > 0
 	if proven {
 		x.Reasons = append(x.Reasons, Verified)
@@ -319,13 +361,13 @@ func (d *Decision) judge(x *Result, r *Request, q *requirement, why []Reason) {
 		if len(x.Reasons) == 0 {
 			x.Reasons = []Reason{Unsigned}
 		}
-	case equal < 0 && len(pins) > 0:
+	case !equal && len(pins) > 0:
 		x.Verdict, x.Reasons = Undecided, append(x.Reasons, Drift)
-	case equal < 0:
+	case !equal:
 		x.Verdict, x.Reasons = Undecided, append(x.Reasons, NotLocked)
 	case !signed:
 		x.Verdict, x.Reasons = Allow, append(x.Reasons, Pinned)
-	case !recorded(r.Lock, pins[equal], x.Signers):
+	case !pinned(func(p lock.Pin) bool { return recorded(r.Lock, p, x.Signers) }):
 		x.Verdict, x.Reasons = Undecided, append(x.Reasons, WrongSigner)
 	default:
 		x.Verdict = Allow
@@ -334,9 +376,9 @@ func (d *Decision) judge(x *Result, r *Request, q *requirement, why []Reason) {
 
 // unpinned returns the reason that a comparison with the lock alone gives, if
 // there is a lock entry.
-func unpinned(entry *lock.Server, pins, equal int) []Reason {
+func unpinned(entry *lock.Server, pins int, equal bool) []Reason {
 	switch {
-	case entry == nil || equal >= 0:
+	case entry == nil || equal:
 		return nil
 	case pins > 0:
 		return []Reason{Drift}

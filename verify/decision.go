@@ -109,7 +109,7 @@ func (r *Request) check() error {
 	case r.At.IsZero():
 		return errors.New("there is no time to decide at")
 	case r.Lock != nil && r.Lock.Name != r.Server:
-		return fmt.Errorf("lock entry of %s used for %s", r.Lock.Name, r.Server)
+		return fmt.Errorf("lock entry of %s used for %s", lock.Visible(r.Lock.Name), r.Server)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ type Decision struct {
 
 // Results returns a verdict for every definition of the listing and for every
 // missing one, sorted by kind and name.
-func (d *Decision) Results() []Result { return d.results }
+func (d *Decision) Results() []Result { return slices.Clone(d.results) }
 
 // Diagnostics says which bundles do not count and why.
 func (d *Decision) Diagnostics() []Diagnostic { return d.diagnostics }
@@ -143,11 +143,17 @@ func (d *Decision) Expected() []string { return d.expected }
 
 // Allows reports whether x, with exactly its digest, is allowed.
 func (d *Decision) Allows(x lock.Definition) bool {
-	if d.err != nil || x.Digest().IsZero() {
-		return false
-	}
+	r := d.find(x)
+	return d.err == nil && r != nil && r.Verdict == Allow
+}
+
+// find returns the result for x with exactly its digest, nil if there is none.
+func (d *Decision) find(x lock.Definition) *Result {
 	i, ok := slices.BinarySearchFunc(d.results, Result{Kind: x.Kind(), Name: x.Name()}, compareResults)
-	return ok && d.results[i].Verdict == Allow && d.results[i].Digest == x.Digest()
+	if !ok || x.Digest().IsZero() || d.results[i].Digest != x.Digest() {
+		return nil
+	}
+	return &d.results[i]
 }
 
 func compareResults(a, b Result) int {
@@ -162,7 +168,14 @@ type DeniedError struct {
 }
 
 func (e *DeniedError) Error() string {
-	s := fmt.Sprintf("%s: %s is not allowed: %s", e.Server, lock.Visible(lock.ID(e.First.Kind, e.First.Name)), e.First.Reasons[0])
+	why := e.First.Reasons[0]
+	for _, r := range e.First.Reasons {
+		if r != Verified && r != Pinned && r != FirstContact {
+			why = r
+			break
+		}
+	}
+	s := fmt.Sprintf("%s: %s is not allowed: %s", e.Server, lock.Visible(lock.ID(e.First.Kind, e.First.Name)), why)
 	if e.Others > 0 {
 		s += fmt.Sprintf(" (and %d more)", e.Others)
 	}
@@ -239,12 +252,16 @@ func (d *Decision) Pin(xs ...lock.Definition) (*lock.Server, error) {
 		return nil, errNothing
 	}
 	s := &lock.Server{Name: d.server}
+	pinned := make(map[string]bool, len(xs))
 	for _, x := range xs {
 		pin, err := d.pin(s, x)
 		if err != nil {
 			return nil, err
 		}
-		s.Pins = append(s.Pins, pin)
+		if !pinned[x.ID()] {
+			pinned[x.ID()] = true
+			s.Pins = append(s.Pins, pin)
+		}
 	}
 	s.Sort()
 	return s, nil
@@ -252,15 +269,12 @@ func (d *Decision) Pin(xs ...lock.Definition) (*lock.Server, error) {
 
 // pin makes one pin and adds the evidence for it to s.
 func (d *Decision) pin(s *lock.Server, x lock.Definition) (lock.Pin, error) {
-	i := slices.IndexFunc(d.results, func(r Result) bool {
-		return r.Kind == x.Kind() && r.Name == x.Name() && r.Digest == x.Digest() && !r.Digest.IsZero()
-	})
-	if i < 0 {
+	r := d.find(x)
+	if r == nil {
 		return lock.Pin{}, fmt.Errorf("%s was not decided on", lock.Visible(x.ID()))
 	}
-	r := d.results[i]
 	if r.Verdict == Deny || d.signatures && len(r.Signers) == 0 {
-		return lock.Pin{}, &DeniedError{Server: d.server, First: r}
+		return lock.Pin{}, &DeniedError{Server: d.server, First: *r}
 	}
 	if len(r.Signers) == 0 {
 		return lock.Pin{Definition: x, Unsigned: true}, nil

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -10,14 +11,18 @@ import (
 
 // An Identity says who may sign. The zero Identity is nobody.
 //
-// An identity is written in one of these forms; all is compared exactly but
-// for REF, in which * matches within a segment and ** across segments:
+// An identity is written in one of these forms, in printable ASCII without
+// spaces; all is compared exactly but for REF, in which * matches within a
+// segment and ** across segments:
 //
 //	key:sha256:HEX                        SHA-256 of the public key's PKIX DER
 //	email:ADDRESS@ISSUER                  e-mail address, as an OpenID Connect issuer vouches
 //	uri:URI@ISSUER                        URI, likewise
 //	github:OWNER/REPO/WORKFLOW@REF        workflow file of a GitHub repository
 //	x509:uri:URI, x509:email:ADDRESS      certificate under one of the roots that are trusted
+//
+// A workflow counts for the repository it lies in. One that builds another
+// repository, as reusable workflows do, is nobody: it runs for whoever calls it.
 type Identity struct {
 	text    string
 	want    lock.Signer // members that must be equal
@@ -34,6 +39,9 @@ const githubIssuer = "https://token.actions.githubusercontent.com"
 func ParseSigner(id string) (Identity, error) {
 	form, rest, _ := strings.Cut(id, ":")
 	parsed, err := parseIdentity(form, rest)
+	if strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
+		err = errors.New("want printable ASCII without spaces")
+	}
 	if err != nil {
 		return Identity{}, fmt.Errorf("identity %s: %w", lock.Visible(id), err)
 	}
@@ -60,11 +68,13 @@ func parseIdentity(form, rest string) (Identity, error) {
 	return Identity{}, fmt.Errorf("want key:, email:, uri:, github: or x509:")
 }
 
-// checkSubject checks a subject alternative name of that kind.
+// checkSubject checks a subject alternative name of that kind. A URI has a
+// colon and an e-mail address has none, so that neither passes for the other.
 func checkSubject(kind, san string) error {
 	switch kind {
 	case "email":
-		if local, domain, ok := strings.Cut(san, "@"); !ok || local == "" || domain == "" || strings.ContainsAny(domain, "@/:") {
+		local, domain, ok := strings.Cut(san, "@")
+		if !ok || local == "" || domain == "" || strings.ContainsAny(domain, "@/") || strings.Contains(san, ":") {
 			return fmt.Errorf("%s is no e-mail address", lock.Visible(san))
 		}
 	case "uri":
@@ -103,7 +113,7 @@ func parseGitHub(rest string) (Identity, error) {
 	if strings.ContainsAny(path, "*?[]{} \\") {
 		return Identity{}, fmt.Errorf("only the ref may have wildcards")
 	}
-	if !strings.HasPrefix(ref, "refs/") {
+	if !strings.HasPrefix(ref, "refs/") || ref == "refs/" {
 		return Identity{}, fmt.Errorf("the ref must start with refs/, as in refs/tags/v*")
 	}
 	base := "https://github.com/"
@@ -119,34 +129,39 @@ func (id Identity) Matches(s lock.Signer) bool {
 	if w == (lock.Signer{}) || w.Key != s.Key || w.Issuer != s.Issuer || id.root != (s.Root != "") {
 		return false
 	}
+	if s.Repository != "" && strings.Contains(s.Subject, "@") && !strings.HasPrefix(s.Subject, s.Repository+"/") {
+		return false // a workflow of another repository
+	}
 	if id.subject.expr != nil {
 		return w.Repository == s.Repository && id.subject.matches(s.Subject)
 	}
 	return w.Subject == s.Subject
 }
 
-// IdentityOf returns the identity that matches s: for a workflow, with its ref
-// as it is. Nobody has the zero Identity.
+// IdentityOf returns the identity that matches s and nobody else: for a
+// workflow, with its ref as it is. A signer that no identity matches has the
+// zero Identity.
 func IdentityOf(s lock.Signer) Identity {
-	id := Identity{want: lock.Signer{Key: s.Key, Issuer: s.Issuer, Subject: s.Subject}, root: s.Root != ""}
 	kind := "uri:"
 	if checkSubject("email", s.Subject) == nil {
 		kind = "email:"
 	}
+	var forms []string
 	switch {
 	case s.Key != "":
-		id.text = "key:" + s.Key
+		forms = []string{"key:" + s.Key}
 	case s.Root != "":
-		id.text = "x509:" + kind + s.Subject
-	case s.Issuer == "":
-		return Identity{}
-	case s.Issuer == githubIssuer:
-		if gh, err := ParseSigner("github:" + strings.TrimPrefix(s.Subject, "https://github.com/")); err == nil && gh.Matches(s) {
-			return gh
-		}
+		forms = []string{"x509:" + kind + s.Subject}
+	case s.Issuer == githubIssuer && !strings.Contains(s.Subject, "*"):
+		forms = []string{"github:" + strings.TrimPrefix(s.Subject, "https://github.com/")}
 		fallthrough
 	default:
-		id.text = kind + s.Subject + "@" + s.Issuer
+		forms = append(forms, kind+s.Subject+"@"+s.Issuer)
 	}
-	return id
+	for _, f := range forms {
+		if id, err := ParseSigner(f); err == nil && id.Matches(s) {
+			return id
+		}
+	}
+	return Identity{}
 }

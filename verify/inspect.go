@@ -2,19 +2,20 @@ package verify
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/digitorus/timestamp"
-	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
-	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 
 	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
 // An Unverified is what a bundle claims. Nothing of it was checked; it is for
-// people to look at, and no decision takes it.
+// people to look at, and no decision takes it. Texts are as they are in the
+// bundle: show them with lock.Visible.
 type Unverified struct {
 	MediaType    string
 	Key          string         // "sha256:HEX" or the hint as it is, for a key
@@ -54,24 +55,22 @@ func Inspect(data []byte) (*Unverified, error) {
 		Payload:     b.GetDsseEnvelope().GetPayload(),
 	}
 	u.Statement, u.Problem = attest.Parse(u.Payload)
-	content, err := b.VerificationContent()
-	if err != nil {
-		return nil, fmt.Errorf("bundle: %w", err)
-	}
-	if leaf := content.Certificate(); leaf != nil {
-		for _, c := range append([]*x509.Certificate{leaf}, content.Intermediates()...) {
+	if leaf := b.content.Certificate(); leaf != nil {
+		for _, c := range append([]*x509.Certificate{leaf}, b.content.Intermediates()...) {
 			u.Certificates = append(u.Certificates, describe(c))
 		}
 	} else {
-		u.Key = describeHint(content)
+		u.Key = describeHint(b.content.PublicKey().Hint())
 	}
-	for _, c := range stamps(b) {
-		u.Timestamps = append(u.Timestamps, c.Time)
+	for _, raw := range stamps(b) {
+		if ts, err := timestamp.ParseResponse(raw); err == nil {
+			u.Timestamps = append(u.Timestamps, ts.Time.UTC())
+		}
 	}
 	for _, e := range b.GetVerificationMaterial().GetTlogEntries() {
 		entry := LogEntry{Log: fmt.Sprintf("%x", e.GetLogId().GetKeyId()), Index: e.GetLogIndex()}
 		if s := e.GetIntegratedTime(); s != 0 {
-			entry.Time = time.Unix(s, 0)
+			entry.Time = time.Unix(s, 0).UTC()
 		}
 		u.LogEntries = append(u.LogEntries, entry)
 	}
@@ -79,33 +78,29 @@ func Inspect(data []byte) (*Unverified, error) {
 }
 
 func describe(c *x509.Certificate) *Certificate {
-	d := &Certificate{Subject: c.Subject.String(), Issuer: c.Issuer.String(), Names: c.EmailAddresses, NotBefore: c.NotBefore, NotAfter: c.NotAfter}
+	d := &Certificate{Subject: c.Subject.String(), Issuer: c.Issuer.String(), NotBefore: c.NotBefore, NotAfter: c.NotAfter}
+	d.Names = append(d.Names, c.EmailAddresses...)
 	for _, u := range c.URIs {
 		d.Names = append(d.Names, u.String())
 	}
-	for _, e := range c.Extensions {
-		if e.Id.String() == "1.3.6.1.4.1.57264.1.1" {
-			d.OIDCIssuer = string(e.Value)
-		}
+	if extensions, err := certificate.ParseExtensions(c.Extensions); err == nil {
+		d.OIDCIssuer = extensions.Issuer
 	}
 	return d
 }
 
-func describeHint(content sgverify.VerificationContent) string {
-	hint := content.PublicKey().Hint()
+func describeHint(hint string) string {
 	if d, err := decodeHint(hint); err == nil {
 		return d.String()
 	}
 	return lock.Visible(hint)
 }
 
-// stamps returns the RFC 3161 timestamps of b that can be read.
-func stamps(b *sgbundle.Bundle) []*timestamp.Timestamp {
-	var all []*timestamp.Timestamp
-	for _, raw := range b.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps() {
-		if ts, err := timestamp.ParseResponse(raw.GetSignedTimestamp()); err == nil {
-			all = append(all, ts)
-		}
+// stamps returns the RFC 3161 timestamps of b.
+func stamps(b *entity) [][]byte {
+	var all [][]byte
+	for _, s := range b.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps() {
+		all = append(all, s.GetSignedTimestamp())
 	}
 	return all
 }
@@ -119,9 +114,13 @@ func TimestampAuthorities(bundle []byte) ([]*x509.Certificate, error) {
 		return nil, no.err
 	}
 	var tops []*x509.Certificate
-	for _, ts := range stamps(b) {
+	for _, raw := range stamps(b) {
+		ts, err := timestamp.ParseResponse(raw)
+		if err != nil {
+			return nil, clean("timestamp", err)
+		}
 		if len(ts.Certificates) == 0 {
-			return nil, fmt.Errorf("a timestamp brings no certificates")
+			return nil, errors.New("a timestamp brings no certificates")
 		}
 		tops = append(tops, topmost(ts.Certificates))
 	}

@@ -33,6 +33,7 @@ type Verifier struct {
 
 	mu       sync.Mutex
 	verified map[lock.Digest]checked // by the bundle's digest
+	kept     int                     // bytes of the bundles in verified that are good
 }
 
 // A checked is the outcome for a bundle, which no request changes.
@@ -41,8 +42,12 @@ type checked struct {
 	bad      *badEvidence
 }
 
-// maxCached bounds the outcomes that are kept.
-const maxCached = 4096
+// The limits of the outcomes that are kept: how many, and the bytes of the
+// good bundles among them.
+const (
+	maxCached = 4096
+	maxKept   = 16 << 20
+)
 
 // New returns a Verifier. A nil policy stands for the built-in rule: what was
 // approved, by the signer recorded then. The error is a *TrustError.
@@ -58,9 +63,8 @@ func New(p *Policy, t Trust) (*Verifier, error) {
 // trusted root (as given) that v trusts, by their SHA-256; nil if it has none.
 func (v *Verifier) Material(d lock.Digest) []byte { return v.material.bytes[d] }
 
-// check verifies a bundle, once.
-func (v *Verifier) check(data []byte) checked {
-	id := lock.Digest(sha256.Sum256(data))
+// check verifies a bundle, once; id is its digest.
+func (v *Verifier) check(id lock.Digest, data []byte) checked {
 	v.mu.Lock()
 	c, ok := v.verified[id]
 	v.mu.Unlock()
@@ -70,8 +74,12 @@ func (v *Verifier) check(data []byte) checked {
 	c.evidence, c.bad = v.material.verify(data)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.verified) >= maxCached {
+	if len(v.verified) >= maxCached || v.kept >= maxKept {
 		clear(v.verified)
+		v.kept = 0
+	}
+	if c.bad == nil {
+		v.kept += len(data)
 	}
 	v.verified[id] = c
 	return c
@@ -81,7 +89,7 @@ func (v *Verifier) check(data []byte) checked {
 // trust material alone: no policy says that they may. The error is a
 // *TrustError if nothing can be said.
 func (v *Verifier) Signer(bundle []byte) (lock.Signer, error) {
-	c := v.check(bundle)
+	c := v.check(sha256.Sum256(bundle), bundle)
 	if c.bad != nil {
 		if c.bad.reason == TrustMissing {
 			return lock.Signer{}, &TrustError{c.bad.err}

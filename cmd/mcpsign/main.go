@@ -6,7 +6,7 @@
 //	mcpsign digest SOURCE
 //	mcpsign key generate --out FILE
 //	mcpsign sign NAME SOURCE --bundle FILE (--key FILE [--cert FILE --chain FILE] [--tsa URL] |
-//	        --identity-token FILE --signing-config FILE --trusted-root FILE)
+//	        --identity-token FILE --signing-config FILE --trusted-root FILE) [--exclude KIND:NAME]
 //	mcpsign verify NAME SOURCE --bundle FILE (--key FILE | --signer IDENTITY | --policy FILE)
 //	mcpsign verify [NAME] [--policy FILE]
 //	mcpsign lock NAME SOURCE [--bundle FILE --key FILE ...]

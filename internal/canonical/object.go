@@ -2,6 +2,7 @@ package canonical
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"slices"
 )
@@ -54,7 +55,10 @@ func (p *parser) order(ms []member) {
 	if len(ms) > 16 {
 		slices.SortFunc(ms, func(a, b member) int {
 			c := p.compare(&a, &b)
-			equal = equal || c == 0
+			if c == 0 {
+				equal = true
+				return cmp.Compare(a.offset, b.offset)
+			}
 			return c
 		})
 	} else {
@@ -76,20 +80,15 @@ func (p *parser) order(ms []member) {
 	}
 }
 
-// repeated notes a name that occurs twice among sorted members: of all such
-// names the second occurrence that comes first in the text.
+// repeated notes a name that occurs twice among sorted members, equal ones in
+// the order of the text: of all such names the second occurrence that comes
+// first.
 func (p *parser) repeated(ms []member) {
 	var dup *member
 	for i := 1; i < len(ms); i++ {
-		a, b := &ms[i-1], &ms[i]
-		if p.compare(a, b) != 0 {
-			continue
-		}
-		if a.offset > b.offset {
-			b = a
-		}
-		if dup == nil || b.offset < dup.offset {
-			dup = b
+		m := &ms[i]
+		if p.compare(&ms[i-1], m) == 0 && (dup == nil || m.offset < dup.offset) {
+			dup = m
 		}
 	}
 	if dup != nil {

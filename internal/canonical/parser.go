@@ -1,6 +1,9 @@
 package canonical
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // A parser reads src once, front to back, and appends the canonical form to
 // out. Members are written in the order they come and put in order when their
@@ -23,6 +26,7 @@ type parser struct {
 	verbatim bool   // numbers out of range are kept as spelled: not hashed as a definition
 	want     string // name of the top-level member to keep in got; needs no escapes
 	got      []byte // its canonical value
+	gotAt    int    // where its name stands in src
 	meta     []byte // canonical value of the top-level _meta
 	top      int    // depth of the definition object, 0 outside of one
 }
@@ -120,7 +124,10 @@ func (p *parser) value() error {
 }
 
 func (p *parser) literal(word string) error {
-	if len(p.src)-p.pos < len(word) || string(p.src[p.pos:p.pos+len(word)]) != word {
+	if rest := p.src[p.pos:min(p.pos+len(word), len(p.src))]; string(rest) != word {
+		if strings.HasPrefix(word, string(rest)) {
+			p.pos = len(p.src) // cut off
+		}
 		return p.syntax("expected a value")
 	}
 	p.pos += len(word)
@@ -236,6 +243,7 @@ func (p *parser) object() error {
 		default:
 			if p.depth == p.top && string(p.out[m.start+1:m.colon-1]) == p.want {
 				p.got = append(p.got[:0], p.out[m.colon+1:]...)
+				p.gotAt = int(m.offset)
 			}
 			if sorted && len(p.members) > base {
 				sorted = p.compare(&p.members[len(p.members)-1], &m) < 0

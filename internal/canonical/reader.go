@@ -3,7 +3,6 @@ package canonical
 import (
 	"errors"
 	"strconv"
-	"strings"
 )
 
 // A Reader walks through one JSON text. Every method reads one value strictly
@@ -11,6 +10,10 @@ import (
 // for those that Definition reports apart. Errors are *Error, except what a
 // callback returns, which is passed on as it is.
 type Reader struct {
+	// Indented says that definitions were given white space by ourselves:
+	// MaxSize then bounds their canonical form alone.
+	Indented bool
+
 	parser
 	at []string // reference tokens of the objects and arrays that are open
 }
@@ -37,12 +40,16 @@ func (r *Reader) Reset(src []byte) {
 // Offset returns how many bytes have been read.
 func (r *Reader) Offset() int { return r.pos }
 
+// Since returns the bytes of the text read since start.
+func (r *Reader) Since(start int) []byte { return r.src[start:r.pos] }
+
 // Peek returns the first byte of the next value, 0 at the end of the text.
-func (r *Reader) Peek() byte {
-	if r.pos == 0 && strings.HasPrefix(string(r.src[:min(3, len(r.src))]), "\ufeff") {
-		return 0xEF
-	}
-	return r.peek()
+func (r *Reader) Peek() byte { return r.peek() }
+
+// bom reports whether the text starts with a byte order mark that is to be
+// read next.
+func (r *Reader) bom() bool {
+	return r.pos == 0 && len(r.src) >= 3 && string(r.src[:3]) == "\ufeff"
 }
 
 // Pointer returns the RFC 6901 pointer of the value being read.
@@ -72,9 +79,10 @@ func (r *Reader) finish(err error) error {
 
 // Value reads any value and returns its canonical form, which stays valid.
 func (r *Reader) Value() ([]byte, error) {
-	if r.Peek() == 0xEF && r.pos == 0 {
+	if r.bom() {
 		return nil, r.Fail(BOM, "")
 	}
+	r.peek()
 	start := len(r.out)
 	depth := r.depth
 	r.depth = 0
@@ -138,10 +146,12 @@ func (r *Reader) Bool() (bool, error) {
 
 // mismatch is the error for a value of another type than the one wanted.
 func (r *Reader) mismatch(want string) error {
+	r.peek()
+	e := &Error{Code: Syntax, Pointer: r.Pointer(), Offset: r.pos, Detail: "expected " + want}
 	if err := r.Skip(); err != nil {
 		return err
 	}
-	return r.Fail(Syntax, "expected "+want)
+	return e
 }
 
 // Object reads an object and calls member for each of its members, in the
@@ -232,10 +242,11 @@ func (r *Reader) End() error {
 	return nil
 }
 
-// A Definition is what Reader.Definition found. Name and Meta are valid until
-// the next call.
+// A Definition is what Reader.Definition found. It is valid until more is
+// read: of a listing each definition is kept by itself, not the buffers that
+// grew with all of them.
 type Definition struct {
-	Canonical []byte // without the top-level _meta; stays valid
+	Canonical []byte // without the top-level _meta
 	Name      []byte // canonical form of the naming member if it is a string, quotes included
 	Meta      []byte // canonical form of the top-level _meta, nil if absent
 }
@@ -249,7 +260,9 @@ type Definition struct {
 func (r *Reader) Definition(naming string) (d Definition, refused *Error, err error) {
 	p := &r.parser
 	p.want, p.top = naming, 1
-	p.got, p.meta = p.got[:0], p.meta[:0]
+	p.got, p.gotAt, p.meta = p.got[:0], 0, p.meta[:0]
+	p.peek()
+	start := p.pos
 	d.Canonical, refused, err = r.tolerant('{', NotAnObject)
 	p.top = 0
 	if err != nil {
@@ -259,10 +272,9 @@ func (r *Reader) Definition(naming string) (d Definition, refused *Error, err er
 		d.Name = p.got
 	}
 	if refused == nil && len(d.Name) <= len(`""`) {
-		refused = &Error{Code: MissingName, Pointer: Child("", naming)}
+		refused = &Error{Code: MissingName, Pointer: Child("", naming), Offset: max(0, p.gotAt-start)}
 	}
 	if refused != nil {
-		p.out = p.out[:len(p.out)-len(d.Canonical)]
 		return Definition{Name: d.Name}, refused, nil
 	}
 	if len(p.meta) > 0 {
@@ -272,7 +284,7 @@ func (r *Reader) Definition(naming string) (d Definition, refused *Error, err er
 }
 
 // Text reads a string in the way of Definition: one without a canonical form
-// comes back as refused.
+// comes back as refused, and what comes back is valid until more is read.
 func (r *Reader) Text() (canonical []byte, refused *Error, err error) {
 	return r.tolerant('"', MissingName)
 }
@@ -280,7 +292,7 @@ func (r *Reader) Text() (canonical []byte, refused *Error, err error) {
 // tolerant reads a value that starts with open, of at most MaxSize bytes, and
 // tells faults of the value from faults of the text.
 func (r *Reader) tolerant(open byte, mismatch Code) (canonical []byte, refused *Error, err error) {
-	if r.Peek() == 0xEF && r.pos == 0 {
+	if r.bom() {
 		return nil, nil, r.Fail(BOM, "")
 	}
 	p := &r.parser
@@ -290,6 +302,8 @@ func (r *Reader) tolerant(open byte, mismatch Code) (canonical []byte, refused *
 		return nil, nil, r.finish(err)
 	}
 	p.depth = 0
+	canonical = p.out[mark:len(p.out):len(p.out)]
+	p.out = p.out[:mark]
 	switch {
 	case p.fault != nil:
 		refused = p.fault
@@ -297,12 +311,11 @@ func (r *Reader) tolerant(open byte, mismatch Code) (canonical []byte, refused *
 		p.fault = nil
 	case first != open:
 		refused = &Error{Code: mismatch, Detail: "starts with " + strconv.QuoteToASCII(string(rune(first)))}
-	case p.pos-start > MaxSize:
+	case p.pos-start > MaxSize && !r.Indented || len(canonical) > MaxSize:
 		refused = &Error{Code: TooLarge, Detail: "more than " + itoa(MaxSize) + " bytes"}
 	}
 	if refused != nil {
-		p.out = p.out[:mark]
 		return nil, refused, nil
 	}
-	return p.out[mark:len(p.out):len(p.out)], nil, nil
+	return canonical, nil, nil
 }

@@ -12,6 +12,10 @@ import (
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
+// replacement stands in out for what is not Unicode, as most readers have it,
+// so that a refused definition has the name under which others would know it.
+const replacement = "\uFFFD"
+
 // text reads a string and appends it (RFC 8785 section 3.2.2.2). The next
 // byte is its opening quote.
 func (p *parser) text() error {
@@ -49,6 +53,8 @@ func (p *parser) text() error {
 				r, n := utf8.DecodeRune(src[i:])
 				if r == utf8.RuneError && n == 1 {
 					p.note(InvalidUTF8, i, "")
+					p.out = append(append(p.out, src[run:i]...), replacement...)
+					run = i + 1
 				}
 				i += n
 			}
@@ -123,22 +129,24 @@ func (p *parser) byte(c byte) {
 func (p *parser) unicode(at int) error {
 	r, ok := p.hex4()
 	if !ok {
-		p.pos = at
+		if p.pos < len(p.src) {
+			p.pos = at
+		}
 		return p.syntax(`expected four hexadecimal digits after \u`)
 	}
 	if utf16.IsSurrogate(r) {
-		if len(p.src)-p.pos < 2 || p.src[p.pos] != '\\' || p.src[p.pos+1] != 'u' {
-			p.note(LoneSurrogate, at, "")
-			return nil
+		back, pair := p.pos, utf8.RuneError
+		if len(p.src)-p.pos >= 2 && p.src[p.pos] == '\\' && p.src[p.pos+1] == 'u' {
+			p.pos += 2
+			if low, ok := p.hex4(); ok {
+				pair = utf16.DecodeRune(r, low)
+			}
 		}
-		back := p.pos
-		p.pos += 2
-		low, ok := p.hex4()
-		pair := utf16.DecodeRune(r, low)
-		if !ok || pair == utf8.RuneError {
-			// The second escape stands for itself, whatever it is.
+		if pair == utf8.RuneError {
+			// What follows stands for itself, whatever it is.
 			p.pos = back
 			p.note(LoneSurrogate, at, "")
+			p.out = append(p.out, replacement...)
 			return nil
 		}
 		r = pair
@@ -154,19 +162,19 @@ func (p *parser) unicode(at int) error {
 	return nil
 }
 
-func (p *parser) hex4() (rune, bool) {
-	if len(p.src)-p.pos < 4 {
-		return 0, false
-	}
-	var r rune
-	for _, c := range p.src[p.pos : p.pos+4] {
-		d := unhex(c)
+// hex4 reads four hexadecimal digits, or as many as there are.
+func (p *parser) hex4() (r rune, ok bool) {
+	for range 4 {
+		if p.pos == len(p.src) {
+			return 0, false
+		}
+		d := unhex(p.src[p.pos])
 		if d > 15 {
 			return 0, false
 		}
 		r = r<<4 | rune(d)
+		p.pos++
 	}
-	p.pos += 4
 	return r, true
 }
 

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpsign/mcpsign/lock"
 )
@@ -45,12 +47,20 @@ func Run(ctx context.Context, p Process) ExitCode {
 	if err == nil {
 		return ExitYes
 	}
-	fmt.Fprintln(p.Stderr, "error:", strings.TrimPrefix(err.Error(), "error: "))
+	fmt.Fprintln(p.Stderr, "error:", oneLine(strings.TrimPrefix(err.Error(), "error: ")))
 	var f *failure
 	if errors.As(err, &f) && f.hint != "" {
-		fmt.Fprintln(p.Stderr, "hint:", f.hint)
+		fmt.Fprintln(p.Stderr, "hint:", oneLine(f.hint))
 	}
 	return codeOf(err)
+}
+
+// oneLine returns a message with everything that does not show in it as
+// escapes. Texts of others are escaped where they get into a message; those
+// that errors of other packages quote, names of files and flags, are not.
+func oneLine(message string) string {
+	message = strings.ReplaceAll(message, "\u00a0", " ") // protobuf spells its errors in either way
+	return strings.Join(visible(strings.Split(message, `\`)), `\`)
 }
 
 func (a *app) root() *cobra.Command {
@@ -61,16 +71,19 @@ func (a *app) root() *cobra.Command {
 templates, instructions), pins what was approved, and verifies both offline.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cmd.Help(); err != nil {
 				return err
 			}
 			return usage("", "a command is needed")
 		},
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := emptyFlag(cmd); err != nil {
+				return err
+			}
 			if a.output != "text" && a.output != "json" {
-				return usage("write -o text or -o json", fmt.Sprintf("output format %s is not known", lock.Visible(a.output)))
+				return usage("write -o text or -o json", fmt.Sprintf("output format \"%s\" is not known", lock.Visible(a.output)))
 			}
 			return nil
 		},
@@ -87,13 +100,29 @@ templates, instructions), pins what was approved, and verifies both offline.`,
 	return root
 }
 
+// emptyFlag returns an error if a flag was given without a value, by a variable
+// of a script that is not set, say: it must not count as if it were not there.
+func emptyFlag(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		if slices.Contains(values, "") {
+			err = usage("give it a value, or leave it out", "--"+f.Name+" is empty")
+		}
+	})
+	return err
+}
+
 // args wraps a check of positional arguments so that its error says how the
 // command is used.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, list []string) error {
-		if err := check(cmd, list); err != nil {
-			return fail(ExitUsage, err, "usage: "+cmd.UseLine())
+		hint := "usage: " + cmd.UseLine()
+		if cmd.HasSubCommands() {
+			hint = "see: " + cmd.CommandPath() + " --help"
 		}
-		return nil
+		return fail(ExitUsage, check(cmd, list), hint)
 	}
 }

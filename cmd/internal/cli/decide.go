@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -10,7 +11,9 @@ import (
 // A judgement is a decision with what was put into it, for the report.
 type judgement struct {
 	server   string
-	source   string // as the user wrote it, for the next command
+	source   string   // as the user wrote it, for the next command; empty for the lockfile itself
+	bundles  []string // files that were named
+	folder   string   // of the lockfile
 	listing  *lock.Listing
 	entry    *lock.Server // nil: nothing is pinned
 	decision *verify.Decision
@@ -37,7 +40,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	if err != nil {
 		return nil, err
 	}
-	j := &judgement{server: name, source: q.source.String(), entry: entry, listing: q.listing}
+	j := &judgement{server: name, source: q.source.String(), bundles: q.flags.bundles, folder: filepath.Dir(s.path), entry: entry, listing: q.listing}
 	policy, trust, err := q.flags.load(name)
 	if err != nil {
 		return nil, err
@@ -50,7 +53,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		return nil, err
 	}
 	request := verify.Request{Server: name, Lock: entry, At: a.Now()}
-	if request.Bundles, err = readBundles(q.flags.bundles); err != nil {
+	if request.Bundles, err = readBundles(q.flags.bundles, j.verifyCommand()); err != nil {
 		return nil, err
 	}
 	if q.compare || len(q.flags.bundles) == 0 {

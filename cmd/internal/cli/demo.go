@@ -65,8 +65,9 @@ func (a *app) demoCommand() *cobra.Command {
 		Long: `Run the whole way with real commands in a temporary folder: no network, throwaway
 keys, this program as the MCP server. The exit code is 0 only if every refusal
 happened.`,
-		Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
+		Example: "  mcpsign demo",
+		Args:    args(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
 	}
 }
 

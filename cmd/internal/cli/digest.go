@@ -38,7 +38,7 @@ func (a *app) digestCommand() *cobra.Command {
 			return refusedError(l)
 		},
 	}
-	cmd.Flags().StringVar(&canonical, "canonical", "", "print the canonical bytes of one definition (kind:name), without a newline")
+	cmd.Flags().StringVar(&canonical, "canonical", "", "print the canonical bytes of one definition (kind:name), without a newline; on a terminal in a spelling that shows all")
 	return cmd
 }
 
@@ -49,6 +49,10 @@ func (a *app) canonical(l *lock.Listing, id string) error {
 	}
 	for _, d := range l.Definitions {
 		if d.Kind() == kind && d.Name() == name {
+			if terminal(a.Stdout) {
+				_, err := fmt.Fprintln(a.Stdout, lock.VisibleJSON(d.Canonical()))
+				return err
+			}
 			_, err := a.Stdout.Write(d.Canonical())
 			return err
 		}

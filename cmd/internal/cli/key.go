@@ -23,9 +23,10 @@ const passwordVariable = "MCPSIGN_PASSWORD"
 
 func (a *app) keyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "key",
-		Short: "Make signing keys",
-		Args:  cobra.NoArgs,
+		Use:     "key",
+		Short:   "Make signing keys",
+		Example: "  mcpsign key generate --out publisher.key",
+		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return usage("see: mcpsign key --help", "a command is needed: generate")
 		},

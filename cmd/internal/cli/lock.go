@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -66,7 +65,10 @@ func (a *app) lockServer(cmd *cobra.Command, st *store, q query) error {
 	pinned, err := j.decision.Pin(j.listing.Definitions...)
 	if err != nil {
 		j.compare = len(j.decision.Expected()) == 0
-		return errors.Join(a.report(j), err)
+		if refused := a.report(j); refused != nil {
+			return refused
+		}
+		return err
 	}
 	state, err := a.state()
 	if err != nil {

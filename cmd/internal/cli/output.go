@@ -6,14 +6,26 @@ import (
 	"io"
 	"os"
 
+	"golang.org/x/term"
+
 	"github.com/mcpsign/mcpsign/lock"
 )
 
-// printJSON writes one JSON document to standard output.
+// printJSON writes one JSON document to standard output, in a spelling in which
+// every character shows: terminals get to see it as well.
 func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.Stdout)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.Stdout, lock.VisibleJSON(data))
+	return err
+}
+
+// terminal reports whether what is written to w is shown to someone.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // readFile reads a file of at most limit bytes.

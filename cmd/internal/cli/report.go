@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ type (
 		Exit        ExitCode        `json:"exit"`
 		Definitions []resultDoc     `json:"definitions"`
 		Bundles     []diagnosticDoc `json:"bundles,omitempty"` // that do not count
+		Missing     []string        `json:"missing,omitempty"` // bundles that the lockfile records and that are not there
 		Expected    []string        `json:"expected,omitempty"`
 	}
 	resultDoc struct {
@@ -74,6 +76,7 @@ func (j *judgement) outcome() error {
 		return err
 	}
 	codes := []ExitCode{}
+	reasons := make(map[ExitCode]verify.Reason) // the first with the code
 	total, no := 0, 0
 	for _, r := range j.decision.Results() {
 		total++
@@ -82,45 +85,86 @@ func (j *judgement) outcome() error {
 		}
 		no++
 		for _, reason := range r.Reasons {
-			if c := reasonCode(reason); c != ExitYes && (j.compare || reason != verify.NotLocked) {
-				codes = append(codes, c)
+			c := reasonCode(reason)
+			if c == ExitYes || reason == verify.NotLocked && !j.compare {
+				continue
+			}
+			if codes = append(codes, c); reasons[c] == "" {
+				reasons[c] = reason
 			}
 		}
 	}
 	code := worst(codes...)
-	return fail(code, fmt.Errorf("%s: %d of %d definitions are not allowed: %s", j.server, no, total, denied.First.Reasons[0]), j.hint(code))
+	return fail(code, fmt.Errorf("%s: %d of %d definitions are not allowed: %s", j.server, no, total, reasons[code]), j.hint(code))
 }
 
 // hint says what to do next.
 func (j *judgement) hint(code ExitCode) string {
 	switch code {
 	case ExitDrift:
-		return "read the changes; a genuine release is signed: mcpsign verify " + j.server + " SOURCE --bundle RELEASE.sigstore.json, as its publisher documents"
+		return "read the changes; a genuine release is signed, as its publisher documents: " + j.verifyCommand()
 	case ExitUnpinned:
 		if j.entry == nil {
 			return "pin what was read and found good: mcpsign lock " + j.server + " " + j.source
 		}
-		return "read the new definitions with: mcpsign digest --canonical KIND:NAME " + j.source
+		return "read what is new: mcpsign digest --canonical " + j.first(verify.NotLocked) + " " + j.source
 	case ExitNoDigest:
 		return "see what is refused and where: mcpsign digest " + j.source
 	case ExitUnsigned:
-		if len(j.decision.HighWater()) > 0 {
-			return "what is listed is not what was signed: keep it from the model, and ask the publisher"
-		}
-		if len(j.missing) > 0 {
-			return "restore " + evidenceDir + " from version control, or name the release's bundle with --bundle"
-		}
-		return "the publisher's release has the bundle, a file *.sigstore.json: name it with --bundle"
+		return j.unsignedHint()
 	case ExitInvalid:
-		return "fetch the bundle again from the publisher's release; look at it with: mcpsign inspect FILE"
+		return "fetch the bundle again from the publisher's release; look at this one: " + j.inspectCommand()
 	case ExitWrong:
-		return "compare who signed with what the publisher documents: mcpsign inspect FILE"
+		return "compare who signed what with what the publisher documents: " + j.inspectCommand()
 	case ExitOutdated:
 		return "use the newest release of the server and its bundle"
 	case ExitTrust:
 		return "name the material with --key, --roots, --tsa-roots or --trusted-root"
 	}
 	return ""
+}
+
+func (j *judgement) unsignedHint() string {
+	switch {
+	case j.first(verify.NoRule) != "":
+		return "check the spelling of " + j.server + ", and ask who keeps the policy"
+	case len(j.decision.HighWater()) > 0:
+		return "what is listed is not what was signed: keep it from the model, and ask the publisher; what was signed: " + j.inspectCommand()
+	case len(j.missing) > 0:
+		return "restore " + evidenceDir + " from version control, then: mcpsign verify " + j.server
+	case j.source == "":
+		return "ask who keeps the policy, and the publisher for a release that is signed"
+	}
+	return "the bundle is a file *.sigstore.json of the publisher's release; with it: " + j.verifyCommand()
+}
+
+// first returns the first definition with a reason, as a word for a shell;
+// empty if there is none.
+func (j *judgement) first(reason verify.Reason) string {
+	for _, r := range j.decision.Results() {
+		if r.Has(reason) {
+			return quoteWords([]string{lock.ID(r.Kind, r.Name)})
+		}
+	}
+	return ""
+}
+
+// verifyCommand is the command that verifies the source with a bundle, which
+// the user has to find, as the user has to know the publisher.
+func (j *judgement) verifyCommand() string {
+	return "mcpsign verify " + j.server + " --bundle RELEASE.sigstore.json --signer PUBLISHER " + j.source
+}
+
+// inspectCommand is the command that shows the bundle that was judged.
+func (j *judgement) inspectCommand() string {
+	file := "FILE"
+	switch {
+	case len(j.bundles) == 1:
+		file = quoteWords(j.bundles)
+	case len(j.bundles) == 0 && j.entry != nil && len(j.entry.Evidence) == 1:
+		file = quoteWords([]string{filepath.Join(j.folder, blobName(j.entry.Evidence[0].Bundle))})
+	}
+	return "mcpsign inspect " + file
 }
 
 // report prints a judgement to standard output.
@@ -158,6 +202,9 @@ func (j *judgement) document(outcome error) reportDoc {
 			d.Signer = &x.Signer
 		}
 		doc.Bundles = append(doc.Bundles, d)
+	}
+	for _, d := range j.missing {
+		doc.Missing = append(doc.Missing, d.String())
 	}
 	return doc
 }
@@ -227,6 +274,8 @@ func (j *judgement) explain(w io.Writer, r verify.Result) {
 		fmt.Fprintf(w, "         expected %s (signed)\n         found    %s\n", r.Signed, found)
 	case len(j.decision.HighWater()) > 0 && len(r.Signers) == 0:
 		fmt.Fprintf(w, "         expected a definition that is signed\n         found    %s, which the statement does not name\n", found)
+	case r.Has(verify.WrongSigner) && len(r.Signers) > 0:
+		fmt.Fprintf(w, "         expected %s (pinned)\n         found    %s\n", orEach(j.recordedSigners()), r.Signers[0])
 	}
 	for _, f := range j.fields(r) {
 		fmt.Fprintf(w, "         at %s\n", lock.Visible(f.Pointer))
@@ -238,6 +287,18 @@ func (j *judgement) explain(w io.Writer, r verify.Result) {
 		}
 	}
 }
+
+// recordedSigners returns who signed what is pinned, as the lockfile says.
+func (j *judgement) recordedSigners() []string {
+	var signers []string
+	for _, e := range j.entry.Evidence {
+		signers = append(signers, e.Signer.String())
+	}
+	return signers
+}
+
+// orEach puts alternatives below each other.
+func orEach(list []string) string { return strings.Join(visible(list), "\n               or ") }
 
 // evidence prints which bundles do not count, if anything is refused, and who
 // signed, if nothing is.
@@ -256,14 +317,19 @@ func (j *judgement) evidence(w io.Writer) {
 		}
 		return
 	}
+	expected := orEach(j.decision.Expected())
 	for _, d := range j.missing {
-		fmt.Fprintf(w, "bundle   %s is recorded in the lockfile and not in %s\n", d, evidenceDir)
+		fmt.Fprintf(w, "bundle   %s  missing\n         expected %s, signed by %s\n         found    no such file\n",
+			shorten(d), lock.Visible(filepath.Join(j.folder, blobName(d))), expected)
+	}
+	if expected != "" && len(j.missing)+len(j.decision.HighWater())+len(j.decision.Diagnostics()) == 0 {
+		fmt.Fprintf(w, "bundle   none\n         expected one signed by %s\n         found    none: not with --bundle, not in %s, not in the listing\n", expected, evidenceDir)
 	}
 	for _, d := range j.decision.Diagnostics() {
 		fmt.Fprintf(w, "bundle   %s  %s\n", shorten(d.Bundle), d.Reason)
 		switch d.Reason {
 		case verify.WrongSigner:
-			fmt.Fprintf(w, "         expected %s\n", strings.Join(visible(j.decision.Expected()), "\n               or "))
+			fmt.Fprintf(w, "         expected %s\n", expected)
 			fmt.Fprintf(w, "         found    %s\n", signerText(d))
 		case verify.WrongServer:
 			fmt.Fprintf(w, "         expected server %s\n         found    %v\n", j.server, d.Err)

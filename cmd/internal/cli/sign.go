@@ -33,6 +33,8 @@ type signFlags struct {
 	bundle        string
 	version       string
 	sequence      uint64
+	numbered      bool // there is a sequence
+	exclude       []string
 }
 
 func (a *app) signCommand() *cobra.Command {
@@ -42,7 +44,8 @@ func (a *app) signCommand() *cobra.Command {
 		Short: "Sign the definitions of a release",
 		Long: `Sign every definition that a server lists with one signature: with a key, with a
 certificate of one's own PKI (--cert), or keyless (--identity-token). The bundle
-is verified as a host would verify it before it is written.
+is verified as a host would verify it before it is written. A server is started
+twice, from two working directories: what it lists must be the same.
 
 ` + sourceHelp,
 		Example: `  mcpsign sign io.github.acme/weather listing.json --key acme.key --bundle r.sigstore.json
@@ -56,6 +59,7 @@ is verified as a host would verify it before it is written.
 			if s.empty() {
 				return usage("usage: "+cmd.UseLine(), "a source is needed")
 			}
+			f.numbered = cmd.Flags().Changed("sequence")
 			return a.sign(cmd.Context(), names[0], s, &f)
 		},
 	}
@@ -68,6 +72,7 @@ is verified as a host would verify it before it is written.
 	flags.StringVar(&f.signingConfig, "signing-config", "", "Sigstore signing_config.json: the services for keyless")
 	flags.StringVar(&f.trustedRoot, "trusted-root", "", "Sigstore trusted_root.json that the result must verify with")
 	flags.StringVar(&f.bundle, "bundle", "", "file for the Sigstore bundle")
+	flags.StringArrayVar(&f.exclude, "exclude", nil, "definition (kind:name) to leave unsigned (repeatable)")
 	flags.StringVar(&f.version, "server-version", "", "version of the release, for people")
 	flags.Uint64Var(&f.sequence, "sequence", 0, "number of the release, higher than the last; default: SOURCE_DATE_EPOCH or the commit's time")
 	return cmd
@@ -80,11 +85,14 @@ func (a *app) sign(ctx context.Context, name string, s source, f *signFlags) err
 	if err := lock.CheckName(name); err != nil {
 		return fail(ExitUsage, err, "NAME is the name under which users know the server, io.github.acme/weather say")
 	}
-	listing, err := a.listing(ctx, s)
+	// A signature that can't be kept would stay in a log for nothing.
+	root, err := os.OpenRoot(filepath.Dir(f.bundle))
 	if err != nil {
-		return err
+		return fail(ExitInternal, err, "")
 	}
-	if err := refusedError(listing); err != nil {
+	defer root.Close()
+	listing, err := a.signable(ctx, s, f.exclude)
+	if err != nil {
 		return err
 	}
 	for _, d := range listing.Definitions {
@@ -106,13 +114,12 @@ func (a *app) sign(ctx context.Context, name string, s source, f *signFlags) err
 	}
 	identity, err := a.verifyOwn(name, listing, bundle, f)
 	if err != nil {
-		return fail(worst(ExitInvalid, codeOf(err)), fmt.Errorf("the new bundle does not verify, and is not written: %w", err), "")
+		code := ExitInvalid
+		if codeOf(err) == ExitTrust {
+			code = ExitTrust
+		}
+		return fail(code, fmt.Errorf("the new bundle does not verify, and is not written: %w", err), "")
 	}
-	root, err := os.OpenRoot(filepath.Dir(f.bundle))
-	if err != nil {
-		return fail(ExitInternal, err, "")
-	}
-	defer root.Close()
 	if err := writeFile(root, filepath.Base(f.bundle), append(bundle, '\n'), 0o644); err != nil {
 		return fail(ExitInternal, err, "")
 	}
@@ -145,16 +152,35 @@ func (f *signFlags) check() error {
 		return usage(ways, "--chain needs --cert")
 	case f.cert != "" && (f.tsa == "" || f.chain == ""):
 		return usage(ways, "signing with a certificate needs --tsa, and --chain with the certificates up to the root")
-	case f.sequence > lock.MaxSequence:
-		return usage("", "--sequence must be below 2^53")
+	case f.numbered && (f.sequence == 0 || f.sequence > lock.MaxSequence):
+		return usage("number the release higher than the last one", "--sequence is no number between 1 and 2^53-1")
 	}
 	return nil
+}
+
+// signable reads what is to be signed: all of it has a digest, and a server
+// lists it at every start.
+func (a *app) signable(ctx context.Context, s source, exclude []string) (*lock.Listing, error) {
+	listing, err := a.listing(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if listing, err = without(listing, exclude); err != nil {
+		return nil, err
+	}
+	if err := refusedError(listing); err != nil {
+		return nil, err
+	}
+	if len(s.command) > 0 {
+		err = a.steady(ctx, s, listing, exclude)
+	}
+	return listing, err
 }
 
 // statement makes the statement about the listing.
 func (a *app) statement(ctx context.Context, name string, l *lock.Listing, f *signFlags) (*attest.Statement, error) {
 	sequence := f.sequence
-	if sequence == 0 {
+	if !f.numbered {
 		var err error
 		if sequence, err = a.defaultSequence(ctx); err != nil {
 			return nil, err
@@ -181,7 +207,7 @@ func (a *app) statement(ctx context.Context, name string, l *lock.Listing, f *si
 		}
 	}
 	if !complete {
-		fmt.Fprintln(a.Stderr, "note: the last page names a next one: the statement does not say that the listing is complete")
+		fmt.Fprintln(a.Stderr, "note: this is not all that the server lists: the statement does not say that it is complete")
 	}
 	st, err := attest.Definitions(l, release)
 	return st, fail(ExitNoDigest, err, "")
@@ -214,7 +240,9 @@ func (a *app) signer(f *signFlags) (*sign.Signer, error) {
 		if services.SigningConfig, err = readFile(f.signingConfig, maxTrustFile); err != nil {
 			return nil, fail(ExitUsage, err, "")
 		}
-		if services.TrustedRoot, err = readFile(f.trustedRoot, maxTrustFile); err != nil {
+		// What it is for, verifyOwn does. It is read here so that nothing is
+		// logged that can't be verified.
+		if _, err := readTrustedRoot(f.trustedRoot); err != nil {
 			return nil, fail(ExitTrust, err, "")
 		}
 		s, err := sign.Keyless(func(context.Context) (string, error) {
@@ -243,6 +271,18 @@ func (a *app) signer(f *signFlags) (*sign.Signer, error) {
 	}
 	s, err := sign.PKI(key, chain, services)
 	return s, fail(ExitUsage, err, "")
+}
+
+// readTrustedRoot reads a trusted root that the new bundle can be checked with.
+func readTrustedRoot(name string) ([]byte, error) {
+	data, err := readFile(name, maxTrustFile)
+	if err == nil && len(data) == 0 {
+		err = fmt.Errorf("trusted root %s is empty", lock.Visible(name))
+	}
+	if err == nil {
+		_, err = verify.New(nil, verify.Trust{SigstoreRoot: data})
+	}
+	return data, err
 }
 
 // certificates reads the leaf and the certificates above it.

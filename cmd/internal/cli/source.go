@@ -28,7 +28,8 @@ type source struct {
 	command []string
 }
 
-// sourceOf splits the arguments of a command in the first n and the source.
+// sourceOf splits the arguments of a command in the first n, none or NAME, and
+// the source.
 func sourceOf(cmd *cobra.Command, list []string, n int) ([]string, source, error) {
 	dash := cmd.ArgsLenAtDash()
 	s := source{files: list}
@@ -36,7 +37,7 @@ func sourceOf(cmd *cobra.Command, list []string, n int) ([]string, source, error
 		s.files, s.command = list[:dash], list[dash:]
 	}
 	if len(s.files) < n {
-		return nil, source{}, usage("usage: "+cmd.UseLine(), fmt.Sprintf("%d arguments before the source are needed, there are %d", n, len(s.files)))
+		return nil, source{}, usage("usage: "+cmd.UseLine(), "NAME is needed before the source")
 	}
 	names := s.files[:n]
 	s.files = s.files[n:]
@@ -75,7 +76,7 @@ func quoteWords(words []string) string {
 // listing reads the source.
 func (a *app) listing(ctx context.Context, s source) (*lock.Listing, error) {
 	if len(s.command) > 0 {
-		return a.listServer(ctx, s.command)
+		return a.listServer(ctx, s.command, "")
 	}
 	var texts [][]byte
 	for _, name := range s.files {
@@ -116,10 +117,12 @@ func (a *app) readInput(name string) ([]byte, error) {
 	return data, nil
 }
 
-func (a *app) listServer(ctx context.Context, command []string) (*lock.Listing, error) {
+// listServer starts a server in dir, the working directory if it is empty, and
+// lists it.
+func (a *app) listServer(ctx context.Context, command []string, dir string) (*lock.Listing, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, fmt.Errorf("the server did not list everything within %s", listTimeout))
 	defer cancel()
-	got, err := mcp.List(ctx, mcp.Command{Argv: command})
+	got, err := mcp.List(ctx, mcp.Command{Argv: command, Dir: dir})
 	if err != nil {
 		return nil, fail(ExitServer, err, "run the command by itself and see whether it answers on standard output")
 	}

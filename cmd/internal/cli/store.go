@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
@@ -168,7 +169,7 @@ func (s *store) addMaterial(trust *verify.Trust, signer lock.Signer, d lock.Dige
 			return fail(ExitTrust, fmt.Errorf("%s: %w", blobName(d), err), "")
 		}
 		trust.Keys = append(trust.Keys, verify.TrustedKey{Key: key})
-	case data[0] == '{':
+	case bytes.HasPrefix(data, []byte("{")):
 		if trust.SigstoreRoot == nil {
 			trust.SigstoreRoot = data
 		}
@@ -212,6 +213,9 @@ func (s *store) save(content [][]byte) error {
 func (s *store) exclusive(f func() error) error {
 	if err := s.root.Mkdir(evidenceDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
+	}
+	if _, err := s.root.Stat(evidenceDir); err != nil {
+		return err // it leads out of the folder, where nothing is written
 	}
 	return locked(filepath.Join(s.root.Name(), evidenceDir, "writer.lock"), f)
 }

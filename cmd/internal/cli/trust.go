@@ -191,14 +191,15 @@ func parseCertificates(name string, data []byte) ([]*x509.Certificate, error) {
 }
 
 // readBundles reads the bundles of the files: one each, or several as JSON
-// lines.
-func readBundles(names []string) ([][]byte, error) {
+// lines. Next is the command for when there is no such file.
+func readBundles(names []string, next string) ([][]byte, error) {
 	var bundles [][]byte
 	for _, name := range names {
 		data, err := readFile(name, lock.MaxBundles*lock.MaxBundle)
 		if err != nil {
 			if errors.Is(err, os.ErrNotExist) {
-				return nil, fail(ExitInternal, err, "the publisher's release has the bundle, a file *.sigstore.json: fetch it and name it with --bundle")
+				return nil, fail(ExitInternal, fmt.Errorf("expected a bundle in %s, found no such file", lock.Visible(name)),
+					"the bundle is a file *.sigstore.json of the publisher's release; with it: "+next)
 			}
 			return nil, fail(ExitInternal, err, "")
 		}

@@ -27,14 +27,14 @@ With SOURCE, verify that the listing is signed for NAME by who the flags say.
   mcpsign verify io.github.acme/weather listing.json --bundle r.sigstore.json --key acme.pub`,
 		RunE: func(cmd *cobra.Command, list []string) error {
 			if len(list) == 0 && cmd.ArgsLenAtDash() < 0 {
-				return a.verifyLock(cmd, "", &flags, signed)
+				return a.verifyLock(cmd, nil, &flags, signed)
 			}
 			names, s, err := sourceOf(cmd, list, 1)
 			if err != nil {
 				return err
 			}
 			if s.empty() {
-				return a.verifyLock(cmd, names[0], &flags, signed)
+				return a.verifyLock(cmd, names, &flags, signed)
 			}
 			return a.verifySource(cmd, names[0], s, &flags)
 		},
@@ -60,8 +60,8 @@ func (a *app) verifySource(cmd *cobra.Command, name string, s source, flags *tru
 	return a.report(j)
 }
 
-// verifyLock verifies every server of the lockfile, or the one called name.
-func (a *app) verifyLock(cmd *cobra.Command, name string, flags *trustFlags, signed bool) error {
+// verifyLock verifies every server of the lockfile, or the one that is named.
+func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, signed bool) error {
 	st, err := a.openStore()
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (a *app) verifyLock(cmd *cobra.Command, name string, flags *trustFlags, sig
 		return usage("use --policy, or name a SOURCE", "--key and --signer are about a SOURCE")
 	}
 	servers := st.file.Servers
-	if name != "" {
+	for _, name := range names {
 		_, found, err := st.resolve(name)
 		if err != nil {
 			return err
@@ -93,8 +93,16 @@ func (a *app) verifyLock(cmd *cobra.Command, name string, flags *trustFlags, sig
 	for i := range servers {
 		for _, l := range pinnedListings(&servers[i]) {
 			j, err := a.judge(cmd.Context(), st, query{name: servers[i].Name, flags: flags, listing: l, compare: true})
-			if err != nil {
+			if code := codeOf(err); err != nil && code == ExitUsage {
 				return err
+			} else if err != nil {
+				// Evidence that can't be used is this server's; others may be worse.
+				outcomes = append(outcomes, err)
+				docs = append(docs, reportDoc{Server: servers[i].Name, Exit: code, Definitions: []resultDoc{}})
+				if a.output == "text" {
+					fmt.Fprintf(a.Stdout, "%s\nREFUSED  %s\n", servers[i].Name, oneLine(err.Error()))
+				}
+				continue
 			}
 			outcome := j.outcome()
 			if signed && outcome == nil {

@@ -9,9 +9,10 @@ import (
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  args(cobra.NoArgs),
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  mcpsign version -o json",
+		Args:    args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			version, goVersion := "unknown", ""
 			if info, ok := debug.ReadBuildInfo(); ok {

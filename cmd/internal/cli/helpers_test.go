@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpsign/mcpsign/internal/sigtest"
+)
+
+// beVariable makes the test binary something else: mcpsign, for the
+// demonstration, which starts itself, or a server.
+const beVariable = "CLI_TEST_BE"
+
+func TestMain(m *testing.M) {
+	switch be := os.Getenv(beVariable); be {
+	case "":
+		os.Exit(m.Run())
+	case "mcpsign":
+		os.Exit(int(Run(context.Background(), Process{
+			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now,
+		})))
+	case "ends":
+	case "hangs":
+		select {}
+	default:
+		fmt.Fprintln(os.Stderr, "the test binary can't be", be)
+		os.Exit(1)
+	}
+}
+
+// A result is what one command came to.
+type result struct {
+	code           ExitCode
+	stdout, stderr string
+}
+
+// A user runs commands in this process, with an environment of their own.
+type user struct {
+	t     testing.TB
+	env   map[string]string
+	stdin string
+}
+
+// newUser returns a user whose state is in a folder of its own.
+func newUser(t testing.TB) *user {
+	return &user{t: t, env: map[string]string{"XDG_STATE_HOME": t.TempDir()}}
+}
+
+func (u *user) run(args ...string) result {
+	u.t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := Run(context.Background(), Process{
+		Args: args, Stdin: strings.NewReader(u.stdin), Stdout: &stdout, Stderr: &stderr,
+		Getenv: func(name string) string { return u.env[name] }, Now: time.Now,
+	})
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// must runs a command that ends with the code.
+func (u *user) must(want ExitCode, args ...string) result {
+	u.t.Helper()
+	r := u.run(args...)
+	if r.code != want {
+		u.t.Fatalf("mcpsign %s: exit %d, want %d\n%s%s", strings.Join(args, " "), r.code, want, r.stdout, r.stderr)
+	}
+	return r
+}
+
+// write writes files below a folder, those whose names end with a slash as
+// folders.
+func write(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(path, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// contents returns the files below a folder.
+func contents(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		files[path] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// keyFiles returns a new key and its public half, in PEM.
+func keyFiles() (private, public string) {
+	key := sigtest.P256()
+	return string(sigtest.KeyPEM(key)), string(sigtest.PublicPEM(key.Public()))
+}
+
+// countLines returns how many lines start with a prefix.
+func countLines(text, prefix string) int {
+	n := 0
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, prefix) {
+			n++
+		}
+	}
+	return n
+}

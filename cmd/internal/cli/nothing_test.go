@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpsign/mcpsign/internal/sigtest"
+)
+
+// nothingFiles are what the commands of TestNothingIsNeverYes find. A signed
+// and a pinned server are locked in signed.lock.json, and w.json is a bundle
+// that verifies: whatever is a no here is one for lack of something.
+func nothingFiles(t *testing.T, u *user) {
+	key := sigtest.P256()
+	statement := func(predicateType, subjects string) string {
+		payload := `{"_type":"https://in-toto.io/Statement/v1","predicate":{"complete":true,"issuedAt":"2026-01-01T00:00:00Z","kinds":["tool"],` +
+			`"recipe":"mcp-definition/v1","sequence":1,"server":{"name":"weather"},"variant":""},"predicateType":"` + predicateType + `","subject":[` + subjects + `]}`
+		return string(sigtest.Unchecked{Payload: []byte(payload), Key: key}.Bundle())
+	}
+	const ours, subject = "https://mcpsign.github.io/definitions/v1", `{"digest":{"sha256":"f7817751a90d6baf078dd0e2d98b278faa025d83ccee00eb9b60100ad65bdcb9"},"name":"tool:echo"}`
+	write(t, ".", map[string]string{
+		"listing.json":   `[{"name":"echo"}]`,
+		"empty.json":     `[]`,
+		"no_tools.json":  `{"result":{"tools":[]}}`,
+		"no_method.json": `{"error":{"code":-32601,"message":"no"}}`,
+		"no_member.json": `{"result":{}}`,
+		"no_text.json":   " \n",
+		"refused.json":   `[{"name":""},{"name":"a","n":1e999},{"name":"b"},{"name":"b"}]`,
+		"nothing":        "",
+		"object":         "{}",
+		"folder/":        "",
+
+		"acme.key":             string(sigtest.KeyPEM(key)),
+		"acme.pub":             string(sigtest.PublicPEM(key.Public())),
+		"trusted_root.json":    string(sigtest.New().TrustedRoot()),
+		"handmade.json":        statement(ours, subject),
+		"no_subjects.json":     statement(ours, ""),
+		"other_predicate.json": statement("https://slsa.dev/provenance/v1", subject),
+		"other_payload.json":   string(sigtest.Unchecked{Payload: []byte("{}"), PayloadType: "text/plain", Key: key}.Bundle()),
+
+		"no_document.yaml": "# nothing\n",
+		"no_rules.yaml":    "version: 1\nrules: []\n",
+		"null_rules.yaml":  "version: 1\nrules:\n",
+		"no_version.yaml":  "rules: [{servers: [weather], pinnedOnly: x}]\n",
+		"no_servers.yaml":  "version: 1\nrules: [{servers: [], pinnedOnly: x}]\n",
+		"no_signers.yaml":  "version: 1\nrules: [{servers: [weather], signedBy: []}]\n",
+		"no_reason.yaml":   "version: 1\nrules: [{servers: [weather], pinnedOnly: ''}]\n",
+		"no_server.yaml":   "version: 1\nrules: [{servers: [other], pinnedOnly: x}]\n",
+		"no_match.yaml":    "version: 1\nrules: [{servers: ['weather/*', 'weather/**', '*x', 'Weather', 'weathe'], pinnedOnly: x}]\n",
+		"pinned.yaml":      "version: 1\nrules: [{servers: [weather], pinnedOnly: x}]\n",
+		"signed.yaml":      "version: 1\nrules: [{servers: [weather], signedBy: ['email:a@acme.example@https://accounts.example']}]\n",
+
+		"no_servers.lock.json": "{\n  \"version\": 1,\n  \"servers\": []\n}\n",
+		"no_pins.lock.json":    "{\n  \"version\": 1,\n  \"servers\": [\n    {\n      \"name\": \"weather\",\n      \"pins\": []\n    }\n  ]\n}\n",
+	})
+	u.must(ExitYes, "sign", "weather", "listing.json", "--key", "acme.key", "--sequence", "1", "--bundle", "w.json")
+	u.must(ExitYes, "lock", "weather", "listing.json", "--bundle", "w.json", "--key", "acme.pub", "--lock", "signed.lock.json")
+	u.must(ExitYes, "lock", "pinned", "listing.json", "--lock", "signed.lock.json")
+	u.must(ExitYes, "lock", "weather", "listing.json", "--lock", "unsigned.lock.json")
+	// What there is, is good.
+	u.must(ExitYes, "verify", "weather", "listing.json", "--bundle", "handmade.json", "--key", "acme.pub")
+	u.must(ExitYes, "verify", "--lock", "signed.lock.json")
+	u.must(ExitYes, "check", "weather", "listing.json", "--lock", "unsigned.lock.json", "--policy", "pinned.yaml")
+}
+
+// TestNothingIsNeverYes drives every way in which there is nothing: to read, to
+// decide on, to decide by. Each ends with its code, says why in one line, and
+// leaves every file as it was.
+func TestNothingIsNeverYes(t *testing.T) {
+	tests := []struct {
+		what string
+		want ExitCode
+		args string
+	}{
+		{"no arguments", ExitUsage, ""},
+		{"no verb of key", ExitUsage, "key"},
+
+		{"no lockfile", ExitUsage, "verify"},
+		{"no lockfile, one server", ExitUsage, "verify weather"},
+		{"no lockfile to check against", ExitUnpinned, "check weather listing.json"},
+		{"no lockfile to inspect", ExitInternal, "inspect mcpsign.lock.json"},
+		{"lockfile without servers", ExitUsage, "verify --lock no_servers.lock.json"},
+		{"lockfile without servers, checked", ExitUsage, "check weather listing.json --lock no_servers.lock.json"},
+		{"lockfile without servers, locked", ExitUsage, "lock weather listing.json --lock no_servers.lock.json"},
+		{"lockfile without servers, inspected", ExitUsage, "inspect no_servers.lock.json"},
+		{"lockfile without pins", ExitUsage, "verify --lock no_pins.lock.json"},
+		{"empty lockfile", ExitUsage, "verify --lock nothing"},
+		{"empty lockfile, checked", ExitUsage, "check weather listing.json --lock nothing"},
+		{"empty lockfile, locked", ExitUsage, "lock weather listing.json --lock nothing"},
+		{"lockfile that is {}", ExitUsage, "verify --lock object"},
+		{"lockfile that is a folder", ExitUsage, "verify --lock folder"},
+		{"lockfile in no folder", ExitUsage, "verify --lock nofolder/mcpsign.lock.json"},
+		{"lockfile without a name", ExitUsage, "verify --lock ''"},
+
+		{"name that is not locked", ExitUnpinned, "verify other --lock signed.lock.json"},
+		{"name that is not locked, checked", ExitUnpinned, "check other listing.json --lock signed.lock.json"},
+		{"part of a locked name", ExitUnpinned, "verify weathe --lock signed.lock.json"},
+		{"empty name", ExitUsage, "verify '' --lock signed.lock.json"},
+		{"empty name of a listing", ExitUsage, "verify '' listing.json --bundle w.json --key acme.pub"},
+		{"empty name, checked", ExitUsage, "check '' listing.json --lock signed.lock.json"},
+		{"empty name, locked", ExitUsage, "lock '' listing.json"},
+		{"empty name, signed", ExitUsage, "sign '' listing.json --key acme.key --sequence 1 --bundle b.json"},
+		{"no name", ExitUsage, "check"},
+		{"no name before a command", ExitUsage, "check -- server"},
+
+		{"no source to digest", ExitUsage, "digest"},
+		{"no source to sign", ExitUsage, "sign weather --key acme.key --sequence 1 --bundle b.json"},
+		{"no source to lock", ExitUsage, "lock weather"},
+		{"no source to check", ExitUsage, "check weather"},
+		{"no source to inspect", ExitUsage, "inspect"},
+		{"no command after --", ExitUsage, "digest --"},
+		{"empty command after --", ExitServer, "digest -- ''"},
+		{"source without a name", ExitInternal, "digest ''"},
+		{"no file", ExitInternal, "digest nofile"},
+		{"folder for a file", ExitInternal, "digest folder"},
+		{"folder for a file, checked", ExitInternal, "check weather folder --lock signed.lock.json"},
+		{"folder for a bundle, inspected", ExitInternal, "inspect folder"},
+		{"empty file", ExitServer, "digest nothing"},
+		{"empty file, checked", ExitServer, "check weather nothing --lock signed.lock.json"},
+		{"empty file, verified", ExitServer, "verify weather nothing --bundle w.json --key acme.pub"},
+		{"empty file, locked", ExitServer, "lock weather nothing"},
+		{"empty file, signed", ExitServer, "sign weather nothing --key acme.key --sequence 1 --bundle b.json"},
+		{"white space", ExitServer, "digest no_text.json"},
+		{"empty standard input", ExitServer, "digest -"},
+		{"empty standard input, checked", ExitServer, "check weather - --lock signed.lock.json"},
+		{"empty standard input, inspected", ExitInvalid, "inspect -"},
+		{"only 'method not found'", ExitServer, "digest no_method.json"},
+		{"result without members", ExitServer, "check weather no_member.json --lock signed.lock.json"},
+		{"server that lists nothing and ends", ExitServer, "digest -- $SELF"},
+		{"server that lists nothing and ends, checked", ExitServer, "check weather --lock signed.lock.json -- $SELF"},
+
+		{"empty listing", ExitNoDigest, "digest empty.json"},
+		{"empty listing as JSON", ExitNoDigest, "digest no_tools.json -o json"},
+		{"empty listing, signed", ExitNoDigest, "sign weather empty.json --key acme.key --sequence 1 --bundle b.json"},
+		{"empty listing, all excluded", ExitNoDigest, "sign weather listing.json --exclude tool:echo --key acme.key --sequence 1 --bundle b.json"},
+		{"empty listing, locked", ExitNoDigest, "lock weather empty.json"},
+		{"empty listing, locked with a bundle", ExitNoDigest, "lock weather empty.json --bundle w.json --key acme.pub"},
+		{"empty listing, verified", ExitDrift, "verify weather empty.json --bundle w.json --key acme.pub"},
+		{"empty listing, checked", ExitDrift, "check weather no_tools.json --lock signed.lock.json"},
+		{"empty listing, checked as JSON", ExitDrift, "check weather no_tools.json --lock signed.lock.json -o json"},
+		{"empty listing, nothing pinned", ExitDrift, "check weather empty.json"},
+		{"empty listing, pinned only", ExitDrift, "verify weather empty.json --policy pinned.yaml"},
+		{"empty listing, no rule", ExitDrift, "verify weather empty.json --policy no_server.yaml"},
+		{"only refused definitions", ExitNoDigest, "digest refused.json"},
+		{"only refused definitions, signed", ExitNoDigest, "sign weather refused.json --key acme.key --sequence 1 --bundle b.json"},
+		{"only refused definitions, locked", ExitNoDigest, "lock weather refused.json"},
+		{"only refused definitions, checked", ExitNoDigest, "check weather refused.json --lock signed.lock.json"},
+		{"only refused definitions, nothing pinned", ExitNoDigest, "check other refused.json"},
+		{"only refused definitions, verified", ExitNoDigest, "verify weather refused.json --bundle w.json --key acme.pub"},
+		{"canonical form of nothing", ExitUsage, "digest listing.json --canonical ''"},
+		{"canonical form of no name", ExitUsage, "digest listing.json --canonical tool:"},
+		{"canonical form of what is not listed", ExitUnpinned, "digest listing.json --canonical tool:other"},
+		{"canonical form of what is refused", ExitNoDigest, "digest refused.json --canonical tool:a"},
+
+		{"no bundle", ExitUnsigned, "verify weather listing.json --key acme.pub"},
+		{"no bundle, locked", ExitUnsigned, "lock weather listing.json --key acme.pub"},
+		{"no bundle under a policy", ExitUnsigned, "verify weather listing.json --policy signed.yaml"},
+		{"no bundle file", ExitInternal, "verify weather listing.json --bundle nofile --key acme.pub"},
+		{"no bundle file, checked", ExitInternal, "check weather listing.json --bundle nofile --lock signed.lock.json"},
+		{"bundle without a name", ExitUsage, "verify weather listing.json --bundle '' --key acme.pub"},
+		{"folder for a bundle", ExitInternal, "verify weather listing.json --bundle folder --key acme.pub"},
+		{"empty bundle", ExitInvalid, "verify weather listing.json --bundle nothing --key acme.pub"},
+		{"empty bundle, locked", ExitInvalid, "lock weather listing.json --bundle nothing --key acme.pub"},
+		{"empty bundle, inspected", ExitInvalid, "inspect nothing"},
+		{"bundle that is white space", ExitInvalid, "verify weather listing.json --bundle no_text.json --key acme.pub"},
+		{"bundle that is {}", ExitInvalid, "verify weather listing.json --bundle object --key acme.pub"},
+		{"bundle without subjects", ExitInvalid, "verify weather listing.json --bundle no_subjects.json --key acme.pub"},
+		{"bundle about something else", ExitWrong, "verify weather listing.json --bundle other_predicate.json --key acme.pub"},
+		{"bundle of no statement", ExitWrong, "verify weather listing.json --bundle other_payload.json --key acme.pub"},
+		{"lock without a signature, and one is required", ExitUnsigned, "verify --lock unsigned.lock.json --require-signed"},
+		{"lock without a signature under a policy that asks for one", ExitUnsigned, "verify --lock unsigned.lock.json --policy signed.yaml"},
+
+		{"no signer", ExitUsage, "verify weather listing.json --bundle w.json"},
+		{"no signer, no bundle", ExitUsage, "verify weather listing.json"},
+		{"no signer, locked", ExitUsage, "lock weather listing.json --bundle w.json"},
+		{"signer without a name", ExitUsage, "verify weather listing.json --bundle w.json --signer ''"},
+		{"signer without a name beside a key", ExitUsage, "verify weather listing.json --bundle w.json --key acme.pub --signer ''"},
+		{"identity of nobody", ExitUsage, "verify weather listing.json --bundle w.json --signer key:"},
+		{"identity of nobody's key", ExitUsage, "verify weather listing.json --bundle w.json --signer key:sha256:0000000000000000000000000000000000000000000000000000000000000000"},
+		{"key without a name", ExitUsage, "verify weather listing.json --bundle w.json --key ''"},
+		{"key without a name, locked", ExitUsage, "lock weather listing.json --key ''"},
+		{"no key file", ExitTrust, "verify weather listing.json --bundle w.json --key nofile"},
+		{"empty key file", ExitTrust, "verify weather listing.json --bundle w.json --key nothing"},
+		{"folder for a key", ExitTrust, "verify weather listing.json --bundle w.json --key folder"},
+		{"no roots file", ExitTrust, "verify weather listing.json --bundle w.json --key acme.pub --roots nofile"},
+		{"empty roots file", ExitTrust, "verify weather listing.json --bundle w.json --key acme.pub --roots nothing"},
+		{"roots without a name", ExitUsage, "verify weather listing.json --bundle w.json --key acme.pub --roots ''"},
+		{"empty file of timestamp roots", ExitTrust, "verify weather listing.json --bundle w.json --key acme.pub --tsa-roots nothing"},
+		{"folder for timestamp roots", ExitTrust, "verify weather listing.json --bundle w.json --key acme.pub --tsa-roots folder"},
+		{"empty trusted root", ExitTrust, "verify weather listing.json --bundle w.json --key acme.pub --trusted-root nothing"},
+		{"trusted root that is {}", ExitTrust, "verify weather listing.json --bundle w.json --key acme.pub --trusted-root object"},
+		{"no trusted root file", ExitTrust, "check weather listing.json --lock signed.lock.json --trusted-root nofile"},
+		{"empty key to sign with", ExitUsage, "sign weather listing.json --key nothing --sequence 1 --bundle b.json"},
+		{"no key to sign with", ExitUsage, "sign weather listing.json --sequence 1 --bundle b.json"},
+		{"timestamp authority without a name", ExitUsage, "sign weather listing.json --key acme.key --tsa '' --sequence 1 --bundle b.json"},
+		{"no number", ExitUsage, "sign weather listing.json --key acme.key --bundle b.json"},
+		{"number zero", ExitUsage, "sign weather listing.json --key acme.key --sequence 0 --bundle b.json"},
+		{"no file for the bundle", ExitUsage, "sign weather listing.json --key acme.key --sequence 1"},
+		{"empty signing config", ExitUsage, "sign weather listing.json --identity-token nothing --signing-config nothing --trusted-root trusted_root.json --sequence 1 --bundle b.json"},
+		{"empty trusted root to sign with", ExitTrust, "sign weather listing.json --identity-token nothing --signing-config object --trusted-root nothing --sequence 1 --bundle b.json"},
+		{"no file for a key", ExitUsage, "key generate --out ''"},
+
+		{"no policy file", ExitUsage, "verify weather listing.json --policy nofile"},
+		{"policy without a name", ExitUsage, "verify --policy '' --lock signed.lock.json"},
+		{"policy without a name, checked", ExitUsage, "check weather listing.json --policy '' --lock signed.lock.json"},
+		{"folder for a policy", ExitUsage, "verify --policy folder --lock signed.lock.json"},
+		{"empty policy", ExitUsage, "verify --policy nothing --lock signed.lock.json"},
+		{"empty policy, checked", ExitUsage, "check weather listing.json --policy nothing --lock signed.lock.json"},
+		{"empty policy, locked", ExitUsage, "lock weather listing.json --policy nothing"},
+		{"policy without a document", ExitUsage, "verify --policy no_document.yaml --lock signed.lock.json"},
+		{"policy that is {}", ExitUsage, "verify --policy object --lock signed.lock.json"},
+		{"policy without rules", ExitUsage, "verify --policy no_rules.yaml --lock signed.lock.json"},
+		{"policy whose rules are null", ExitUsage, "verify --policy null_rules.yaml --lock signed.lock.json"},
+		{"policy without a version", ExitUsage, "verify --policy no_version.yaml --lock signed.lock.json"},
+		{"rule without servers", ExitUsage, "verify --policy no_servers.yaml --lock signed.lock.json"},
+		{"rule without signers", ExitUsage, "verify --policy no_signers.yaml --lock signed.lock.json"},
+		{"rule without a reason", ExitUsage, "verify --policy no_reason.yaml --lock signed.lock.json"},
+		{"policy without the server", ExitUnsigned, "verify weather --policy no_server.yaml --lock signed.lock.json"},
+		{"policy without the server, checked", ExitUnsigned, "check weather listing.json --policy no_server.yaml --lock unsigned.lock.json"},
+		{"policy without the server, verified", ExitUnsigned, "verify weather listing.json --bundle w.json --key acme.pub --policy no_server.yaml"},
+		{"policy without the server, locked", ExitUnsigned, "lock weather listing.json --bundle w.json --key acme.pub --policy no_server.yaml"},
+		{"patterns that match nothing", ExitUnsigned, "verify weather --policy no_match.yaml --lock unsigned.lock.json"},
+		{"no pins under a rule that asks for no more", ExitUnpinned, "verify weather listing.json --policy pinned.yaml"},
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(beVariable, "ends") // what $SELF does
+	t.Chdir(t.TempDir())
+	u := newUser(t)
+	nothingFiles(t, u)
+	before := contents(t, ".")
+	for _, test := range tests {
+		t.Run(test.what, func(t *testing.T) {
+			u := newUser(t) // who has seen nothing either
+			var args []string
+			for _, w := range strings.Fields(test.args) {
+				args = append(args, strings.ReplaceAll(strings.ReplaceAll(w, "''", ""), "$SELF", self))
+			}
+			r := u.must(test.want, args...)
+			if test.want == ExitYes {
+				t.Error("nothing is wanted to be a yes")
+			}
+			if n := countLines(r.stderr, "error: "); n != 1 {
+				t.Errorf("%d errors on standard error, want one:\n%s", n, r.stderr)
+			}
+			if after := contents(t, "."); !maps.Equal(before, after) {
+				t.Errorf("files have changed")
+			}
+			if seen, err := filepath.Glob(filepath.Join(u.env["XDG_STATE_HOME"], "*")); err != nil || len(seen) > 0 {
+				t.Errorf("%v were stored, %v", seen, err)
+			}
+		})
+	}
+}
+
+// TestNoState covers the folder in which sequences are kept.
+func TestNoState(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, ".", map[string]string{"listing.json": `[{"name":"echo"}]`})
+	u := newUser(t)
+	u.must(ExitYes, "lock", "weather", "listing.json")
+	for what, env := range map[string]map[string]string{
+		"nothing is set": {},
+		"empty":          {"HOME": "", "XDG_STATE_HOME": ""},
+		"relative":       {"XDG_STATE_HOME": "state"},
+		"a file":         {"XDG_STATE_HOME": filepath.Join(must(os.Getwd()), "listing.json")},
+	} {
+		u.env = env
+		r := u.must(ExitTrust, "check", "weather", "listing.json")
+		if countLines(r.stderr, "error: ") != 1 || countLines(r.stderr, "hint: ") != 1 {
+			t.Errorf("%s: standard error has not one error and one hint:\n%s", what, r.stderr)
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/mcpsign/mcpsign/cmd/internal/mcp"
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// steady starts the server a second time, from another working directory, and
+// returns an error if it lists something else: what holds the time of a start
+// or a path on this machine is not the same for users, and can't be signed.
+func (a *app) steady(ctx context.Context, s source, first *lock.Listing, exclude []string) error {
+	dir, err := os.MkdirTemp("", "mcpsign-sign-")
+	if err != nil {
+		return fail(ExitInternal, err, "")
+	}
+	defer os.RemoveAll(dir)
+	second, err := a.listServer(ctx, s.command, dir)
+	if start := (*mcp.StartError)(nil); errors.As(err, &start) {
+		// A command that is named by a path of its own only starts from here.
+		fmt.Fprintln(a.Stderr, "note: the command does not start from another working directory: it is started again from this one")
+		second, err = a.listServer(ctx, s.command, "")
+	}
+	if err != nil {
+		return err
+	}
+	server := lock.Server{}
+	for _, d := range first.Definitions {
+		server.Pins = append(server.Pins, lock.Pin{Definition: d, Unsigned: true})
+	}
+	changes := slices.DeleteFunc(server.Diff(second), func(c lock.Change) bool { return slices.Contains(exclude, lock.ID(c.Kind, c.Name)) })
+	if len(changes) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range changes {
+		names = append(names, quoteWords([]string{"--exclude", lock.ID(c.Kind, c.Name)}))
+		fmt.Fprintf(a.Stderr, "unsteady: %s %s\n", show(c.Kind, c.Name), c.Op)
+		for _, f := range c.Fields {
+			fmt.Fprintf(a.Stderr, "          at %s\n          - %s\n          + %s\n", lock.Visible(f.Pointer), lock.VisibleJSON(f.Old), lock.VisibleJSON(f.New))
+		}
+	}
+	return fail(ExitNoDigest, fmt.Errorf("%d definitions differ between two starts of the server; nothing was signed", len(changes)),
+		"make the server list the same at every start, or leave them unsigned: "+strings.Join(names, " "))
+}
+
+// without returns the listing without some definitions, each named by its ID.
+func without(l *lock.Listing, ids []string) (*lock.Listing, error) {
+	rest := *l
+	rest.Definitions = slices.Clone(l.Definitions)
+	rest.Refused = slices.Clone(l.Refused)
+	for _, id := range ids {
+		kind, name, err := lock.ParseID(id)
+		if err != nil {
+			return nil, fail(ExitUsage, err, "")
+		}
+		before := len(rest.Definitions) + len(rest.Refused)
+		rest.Definitions = slices.DeleteFunc(rest.Definitions, func(d lock.Definition) bool { return d.Kind() == kind && d.Name() == name })
+		rest.Refused = slices.DeleteFunc(rest.Refused, func(r lock.Refused) bool { return r.Kind == kind && r.Name == name })
+		if len(rest.Definitions)+len(rest.Refused) == before {
+			return nil, usage("mcpsign digest names all definitions", show(kind, name)+" is excluded, and not in the listing")
+		}
+		// What is left out is not the whole surface.
+		rest.Kinds = slices.DeleteFunc(slices.Clone(rest.Kinds), func(k lock.Kind) bool { return k == kind })
+	}
+	return &rest, nil
+}

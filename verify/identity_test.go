@@ -1,0 +1,297 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+const (
+	hexKey    = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	hexOther  = "sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+	github    = "https://token.actions.githubusercontent.com"
+	accounts  = "https://accounts.example"
+	repo      = "https://github.com/acme/weather"
+	file      = repo + "/.github/workflows/release.yml"
+	shortFile = "acme/weather/.github/workflows/release.yml"
+)
+
+func TestParseSigner(t *testing.T) {
+	for _, id := range []string{
+		"key:" + hexKey,
+		"email:dev@acme.example@https://accounts.example",
+		"email:dev+release@acme.example@http://127.0.0.1:8080/realm",
+		"uri:https://ci.acme.example/release@https://accounts.example",
+		"uri:spiffe://acme.example/ci@https://accounts.example",
+		"uri:https://user@ci.acme.example@https://accounts.example/a@b",
+		"github:acme/weather/.github/workflows/release.yml@refs/tags/v*",
+		"github:acme/weather/.github/workflows/release.yml@refs/heads/**",
+		"github:a/b/c@refs/x@y",
+		"x509:uri:https://acme.example/release",
+		"x509:uri:urn:uuid:6e8bc430-9c3a-11d9-9669-0800200c9a66",
+		"x509:email:dev@acme.example",
+	} {
+		got, err := ParseSigner(id)
+		if err != nil || got.String() != id {
+			t.Errorf("ParseSigner(%s) = %s, %v", id, got, err)
+		}
+	}
+	const wantForm = "want key:, email:, uri:, github: or x509:"
+	for _, tt := range []struct{ id, want string }{
+		{"", wantForm},
+		{"acme", wantForm},
+		{":", wantForm},
+		{"Key:" + hexKey, wantForm},
+		{"gitlab:acme/weather//.gitlab-ci.yml@refs/tags/v1", wantForm},
+		{"https://acme.example", wantForm},
+		{"*", wantForm},
+
+		{"key:", "does not start with sha256:"},
+		{"key:sha256:", "64 lower-case hexadecimal digits"},
+		{"key:" + hexKey[7:], "does not start with sha256:"},
+		{"key:" + strings.ToUpper(hexKey), "does not start with sha256:"},
+		{"key:sha256:" + strings.ToUpper(hexKey[7:]), "64 lower-case hexadecimal digits"},
+		{"key:" + hexKey + "0", "64 lower-case hexadecimal digits"},
+		{"key:sha256:" + strings.Repeat("0", 64), "hexadecimal"},
+		{"key:sha512:" + hexKey[7:], "does not start with sha256:"},
+		{"key:" + hexKey + "\n", "printable ASCII"},
+
+		{"email:", "SUBJECT@ISSUER"},
+		{"email:dev@acme.example", "SUBJECT@ISSUER"},
+		{"email:dev@acme.example@accounts.example", "SUBJECT@ISSUER"},
+		{"email:@https://accounts.example", "no e-mail address"},
+		{"email:dev@https://accounts.example", "no e-mail address"},
+		{"email:@acme.example@https://accounts.example", "no e-mail address"},
+		{"email:dev@@https://accounts.example", "no e-mail address"},
+		{"email:dev@a@b@https://accounts.example", "no e-mail address"},
+		{"email:mailto:dev@acme.example@https://accounts.example", "no e-mail address"},
+		{"email:https://dev@acme.example@https://accounts.example", "no e-mail address"},
+		{"email:dev@acme.example/x@https://accounts.example", "no e-mail address"},
+		{"email:dev@acme.example@https://", "is no URL"},
+		{"email:dev@acme.example@https://:bad port/", "printable ASCII"},
+		{"email:dev@acme.example@https://[::1", "is no URL"},
+		{"email:d\u0435v@acme.example@https://accounts.example", "printable ASCII"},
+		{"email:dev@acme.example @https://accounts.example", "printable ASCII"},
+
+		{"uri:", "SUBJECT@ISSUER"},
+		{"uri:https://ci.acme.example/release", "SUBJECT@ISSUER"},
+		{"uri:release@https://accounts.example", "no absolute URI"},
+		{"uri:/release@https://accounts.example", "no absolute URI"},
+		{"uri:dev@acme.example@https://accounts.example", "no absolute URI"},
+		{"uri:https:@https://accounts.example", "no absolute URI"},
+		{"uri:%zz@https://accounts.example", "no absolute URI"},
+		{"uri:https://ci.acme.example/\x1b[31m@https://accounts.example", "printable ASCII"},
+
+		{"github:", "want github:OWNER/REPO/WORKFLOW@REF"},
+		{"github:acme", "want github:OWNER/REPO/WORKFLOW@REF"},
+		{"github:acme/weather", "want github:OWNER/REPO/WORKFLOW@REF"},
+		{"github:acme/weather@refs/tags/v1", "want github:OWNER/REPO/WORKFLOW@REF"},
+		{"github:acme/weather/@refs/tags/v1", "want github:OWNER/REPO/WORKFLOW@REF"},
+		{"github://x@refs/tags/v1", "want github:OWNER/REPO/WORKFLOW@REF"},
+		{"github:acme//x@refs/tags/v1", "want github:OWNER/REPO/WORKFLOW@REF"},
+		{"github:" + shortFile, "want github:OWNER/REPO/WORKFLOW@REF"},
+		{"github:" + shortFile + "@", "want github:OWNER/REPO/WORKFLOW@REF"},
+		{"github:" + shortFile + "@v1", "the ref must start with refs/"},
+		{"github:" + shortFile + "@*", "the ref must start with refs/"},
+		{"github:" + shortFile + "@refs/", "the ref must start with refs/"},
+		{"github:*/weather/x@refs/tags/v1", "only the ref may have wildcards"},
+		{"github:acme/*/x@refs/tags/v1", "only the ref may have wildcards"},
+		{"github:acme/weather/*@refs/tags/v1", "only the ref may have wildcards"},
+		{"github:acme/weather/x?@refs/tags/v1", "only the ref may have wildcards"},
+		{"github:acme/weather/x y@refs/tags/v1", "printable ASCII"},
+
+		{"x509:", "want uri: or email:"},
+		{"x509:acme", "want uri: or email:"},
+		{"x509:dns:acme.example", "want uri: or email:"},
+		{"x509:uri:", "no absolute URI"},
+		{"x509:uri:acme", "no absolute URI"},
+		{"x509:uri:dev@acme.example", "no absolute URI"},
+		{"x509:email:", "no e-mail address"},
+		{"x509:email:https://acme.example", "no e-mail address"},
+		{"x509:email:acme", "no e-mail address"},
+	} {
+		got, err := ParseSigner(tt.id)
+		wantError(t, err, tt.want)
+		if got.String() != "" || got.want != (lock.Signer{}) || got.Matches(lock.Signer{}) {
+			t.Errorf("ParseSigner(%s) = %+v beside the error", tt.id, got)
+		}
+		if err != nil {
+			checkShown(t, err.Error())
+		}
+	}
+}
+
+// signers has one of each kind.
+var signers = map[string]lock.Signer{
+	"key:" + hexKey:                                {Key: hexKey},
+	"x509:uri:https://acme.example/release":        {Root: hexKey, Subject: "https://acme.example/release"},
+	"x509:email:dev@acme.example":                  {Root: hexKey, Subject: "dev@acme.example"},
+	"email:dev@acme.example@" + accounts:           {Issuer: accounts, Subject: "dev@acme.example"},
+	"uri:https://acme.example/release@" + accounts: {Issuer: accounts, Subject: "https://acme.example/release"},
+	"uri:https://dev@acme.example@" + accounts:     {Issuer: accounts, Subject: "https://dev@acme.example"},
+	"github:" + shortFile + "@refs/tags/v1.4.2":    {Issuer: github, Subject: file + "@refs/tags/v1.4.2", Repository: repo, RepositoryID: "1001"},
+	"uri:https://gitlab.example/acme/weather//.gitlab-ci.yml@refs/heads/main@https://gitlab.example": {
+		Issuer: "https://gitlab.example", Subject: "https://gitlab.example/acme/weather//.gitlab-ci.yml@refs/heads/main", Repository: "https://gitlab.example/acme/weather"},
+	"email:robot@acme.example@" + github: {Issuer: github, Subject: "robot@acme.example"},
+	// Shapes that github: can't say.
+	"uri:" + repo + "/a@b.yml@refs/tags/v1@" + github: {Issuer: github, Subject: repo + "/a@b.yml@refs/tags/v1", Repository: repo},
+	"uri:" + file + "@3f9c2e1d@" + github:             {Issuer: github, Subject: file + "@3f9c2e1d", Repository: repo},
+	"uri:" + file + "@refs/tags/*@" + github:          {Issuer: github, Subject: file + "@refs/tags/*", Repository: repo},
+	"uri:https://github.com/acme/weather@" + github:   {Issuer: github, Subject: "https://github.com/acme/weather", Repository: repo},
+}
+
+// IdentityOf names exactly the signer, and can be written and read again.
+func TestIdentityOf(t *testing.T) {
+	for want, s := range signers {
+		id := IdentityOf(s)
+		if id.String() != want || !id.Matches(s) {
+			t.Errorf("IdentityOf(%v) = %s, want %s", s, id, want)
+		}
+		again, err := ParseSigner(id.String())
+		if err != nil || !again.Matches(s) {
+			t.Errorf("ParseSigner(%s) = %v", id, err)
+		}
+		for _, other := range signers {
+			if other != s && (id.Matches(other) || again.Matches(other)) {
+				t.Errorf("%s matches %v", id, other)
+			}
+		}
+	}
+	for _, s := range []lock.Signer{
+		{},
+		{Subject: "dev@acme.example"},
+		{Issuer: accounts},
+		{Issuer: "accounts", Subject: "dev@acme.example"},
+		{Root: hexKey},
+		{Root: hexKey, Subject: "acme.example"},
+		{Issuer: accounts, Subject: "\x1b[31m@acme.example"},
+		{Issuer: accounts, Subject: "nobody"},
+		// A workflow that whoever likes can call.
+		{Issuer: github, Subject: file + "@refs/tags/v1", Repository: "https://github.com/evil/x"},
+		{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo + "-fork"},
+		{Issuer: "https://gitlab.example", Subject: "https://gitlab.example/ci/x//.gitlab-ci.yml@refs/heads/main", Repository: "https://gitlab.example/acme/x"},
+	} {
+		if id := IdentityOf(s); id.String() != "" || id.Matches(s) || id.Matches(lock.Signer{}) {
+			t.Errorf("IdentityOf(%v) = %s, want nobody", s, id)
+		}
+	}
+}
+
+// Each member of a signer counts, and nothing around it.
+func TestMatches(t *testing.T) {
+	changes := map[string]func(*lock.Signer){
+		"issuer":            func(s *lock.Signer) { s.Issuer += "/" },
+		"other issuer":      func(s *lock.Signer) { s.Issuer = "https://evil.example" },
+		"no issuer":         func(s *lock.Signer) { s.Issuer = map[bool]string{true: accounts}[s.Issuer == ""] },
+		"subject longer":    func(s *lock.Signer) { s.Subject += "x" },
+		"subject prefixed":  func(s *lock.Signer) { s.Subject = "x" + s.Subject },
+		"subject on a line": func(s *lock.Signer) { s.Subject += "\n" },
+		"subject after one": func(s *lock.Signer) { s.Subject = "evil\n" + s.Subject },
+		"other key":         func(s *lock.Signer) { s.Key = hexOther },
+		"no key, no root":   func(s *lock.Signer) { s.Key, s.Root, s.Issuer = "", "", "" },
+		"root as well":      func(s *lock.Signer) { s.Root = map[bool]string{true: hexOther}[s.Root == ""] },
+	}
+	for text, s := range signers {
+		id, err := ParseSigner(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, change := range changes {
+			other := s
+			change(&other)
+			if other == s {
+				t.Fatalf("%s of %s changes nothing", name, text)
+			}
+			if id.Matches(other) {
+				t.Errorf("%s, %s: %+v matches", text, name, other)
+			}
+		}
+		if (Identity{}).Matches(s) {
+			t.Errorf("nobody matches %v", s)
+		}
+	}
+	x509 := signers["x509:email:dev@acme.example"]
+	x509.Root = hexOther
+	if id := IdentityOf(x509); !id.Matches(x509) || id.String() != "x509:email:dev@acme.example" {
+		t.Error("an x509 identity is under any root that is trusted")
+	}
+}
+
+// The ref alone has wildcards, and they stay in it.
+func TestGitHub(t *testing.T) {
+	for _, tt := range []struct {
+		ref   string
+		yes   string // refs that match, by spaces
+		never string
+	}{
+		{"refs/tags/v1", "refs/tags/v1", "refs/tags/v11 refs/tags/v refs/tags/V1 refs/tags/v1/ xrefs/tags/v1 refs/heads/v1 refs/tags/v1@refs/tags/v1"},
+		{"refs/tags/v*", "refs/tags/v refs/tags/v1 refs/tags/v1.2-rc.1 refs/tags/v@x", "refs/tags/v1/x refs/tags/xv1 refs/heads/v1 refs/tags/ refs/tags/v1@refs/heads/x"},
+		{"refs/tags/*/v*", "refs/tags/a/v1 refs/tags//v1", "refs/tags/v1 refs/tags/a/b/v1"},
+		{"refs/tags/**", "refs/tags/ refs/tags/a refs/tags/a/b/c", "refs/tag/a refs/heads/a"},
+		{"refs/**/v1", "refs/tags/v1 refs/a/b/v1", "refs/v1 refs/tags/v12"},
+		{"refs/*/v1", "refs/tags/v1 refs/heads/v1", "refs/a/b/v1 refs/v1"},
+		{"refs/tags/v1.*", "refs/tags/v1. refs/tags/v1.2", "refs/tags/v1x refs/tags/v12"},
+		{"refs/tags/v[0-9]", "refs/tags/v[0-9]", "refs/tags/v1"},
+		{"refs/tags/v+(1|2)$", "refs/tags/v+(1|2)$", "refs/tags/v1 refs/tags/vv1"},
+		{"refs/tags/***", "refs/tags/a refs/tags/a/b", "refs/heads/a"},
+	} {
+		id, err := ParseSigner("github:" + shortFile + "@" + tt.ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		matches := func(ref string) bool {
+			return id.Matches(lock.Signer{Issuer: github, Subject: file + "@" + ref, Repository: repo})
+		}
+		for _, ref := range strings.Fields(tt.yes) {
+			if !matches(ref) {
+				t.Errorf("%s does not match %s", tt.ref, ref)
+			}
+		}
+		for _, ref := range strings.Fields(tt.never) {
+			if matches(ref) {
+				t.Errorf("%s matches %s", tt.ref, ref)
+			}
+		}
+	}
+
+	id, err := ParseSigner("github:" + shortFile + "@refs/**")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := lock.Signer{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo}
+	if !id.Matches(good) {
+		t.Fatal("the workflow does not match")
+	}
+	for _, subject := range []string{
+		"https://github.com/evil/acme/weather/.github/workflows/release.yml@refs/tags/v1",
+		"https://github.com/acme/weather/.github/workflows/release.yml",
+		"https://github.com/acme/weather/.github/workflows/release.yml@v1",
+		"https://github.com/acme/weather/.github/workflows/release.yml.evil@refs/tags/v1",
+		"https://github.com/acme/weather/.github/workflows/release_yml@refs/tags/v1",
+		"https://github.com/acme/weather/.github/workflows/../release.yml@refs/tags/v1",
+		"https://github.com/acme/weather-evil/.github/workflows/release.yml@refs/tags/v1",
+		"https://github.com/acme%2Fweather/.github/workflows/release.yml@refs/tags/v1",
+		"https://github.com/acme/weather/.github%2Fworkflows/release.yml@refs/tags/v1",
+		"https://github.com/acme/Weather/.github/workflows/release.yml@refs/tags/v1",
+		"HTTPS://github.com/acme/weather/.github/workflows/release.yml@refs/tags/v1",
+		"http://github.com/acme/weather/.github/workflows/release.yml@refs/tags/v1",
+		"https://github.com.evil.example/acme/weather/.github/workflows/release.yml@refs/tags/v1",
+		"https://evil.example/https://github.com/acme/weather/.github/workflows/release.yml@refs/tags/v1",
+		"https://github.com/acme/weather/.github/workflows/release.yml@refs",
+		"",
+	} {
+		other := good
+		other.Subject = subject
+		if id.Matches(other) {
+			t.Errorf("matches subject %s", subject)
+		}
+	}
+	for _, repository := range []string{"", "https://github.com/acme/weather/", "https://github.com/acme", "https://github.com/Acme/weather", "https://github.com/evil/weather", "acme/weather"} {
+		other := good
+		other.Repository = repository
+		if id.Matches(other) {
+			t.Errorf("matches repository %q", repository)
+		}
+	}
+}
