@@ -35,6 +35,9 @@ type Field struct {
 // first. Definitions without a digest are neither changed nor removed: they
 // are in the listing's Refused.
 func (s *Server) Diff(l *Listing) []Change {
+	if s == nil {
+		s = &Server{}
+	}
 	var changes []Change
 	listed := make(map[string]bool, len(l.Definitions))
 	for _, r := range l.Refused {

@@ -144,6 +144,8 @@ func TestCompare(t *testing.T) {
 		// order would call these added and removed.
 		{`{"\ue000":1,"\ud83d\ude00":2,"a":3}`, `{"\ue000":1,"\ud83d\ude00":4,"b":3}`,
 			[]string{"/v/a: 3 -> absent", "/v/b: absent -> 3", "/v/\U0001f600: 2 -> 4"}},
+		{`{"\ue000":1,"\ud83d\ude00":2}`, `{"\ue000":1}`, []string{"/v/\U0001f600: 2 -> absent"}},
+		{`{"\ue000":1}`, `{"\ue000":1,"\ud83d\ude00":2}`, []string{"/v/\U0001f600: absent -> 2"}},
 		{`["]","}",",",":"]`, `["]","}",",","::"]`, []string{`/v/3: ":" -> "::"`}},
 		{`[true,false,null,-1.5e-9]`, `[false,null,true,1.5]`, []string{`/v/0: true -> false`, `/v/1: false -> null`, `/v/2: null -> true`, `/v/3: -1.5e-9 -> 1.5`}},
 	} {

@@ -203,6 +203,9 @@ func (d Definition) MetaDigest() Digest { return d.meta }
 // it does not count. Instructions are given as {"instructions": "..."}. The
 // error is a *DigestError.
 func ParseDefinition(k Kind, raw []byte) (Definition, error) {
+	if !k.Valid() {
+		return Definition{}, fmt.Errorf("kind %s is not known", Visible(string(k)))
+	}
 	r := canonical.NewReader(raw)
 	r.Peek()
 	start := r.Offset()
