@@ -201,7 +201,7 @@ func (d Definition) MetaDigest() Digest { return d.meta }
 // ParseDefinition reads one definition from its bytes as received, of at most
 // 64 levels and 1 MiB, which bounds the canonical form too; white space around
 // it does not count. Instructions are given as {"instructions": "..."}. The
-// error is a *DigestError.
+// error is a *DigestError, but for a kind that is not known.
 func ParseDefinition(k Kind, raw []byte) (Definition, error) {
 	if !k.Valid() {
 		return Definition{}, fmt.Errorf("kind %s is not known", Visible(string(k)))

@@ -126,3 +126,24 @@ func TestDigestErrorText(t *testing.T) {
 		}
 	}
 }
+
+// TestParseDefinitionKind holds that what nothing else knows is no definition.
+func TestParseDefinitionKind(t *testing.T) {
+	for _, kind := range []lock.Kind{"", "gadget", "Tool", "tool "} {
+		if d, err := lock.ParseDefinition(kind, []byte(`{"name":"a"}`)); err == nil || !d.Digest().IsZero() {
+			t.Errorf("kind %q: got %v, %v", kind, d.Digest(), err)
+		}
+	}
+}
+
+// TestDiffOfNothing holds that everything is new where nothing is pinned.
+func TestDiffOfNothing(t *testing.T) {
+	l, err := lock.ParseListing([]byte(`{"tools":[{"name":"a"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := (*lock.Server)(nil).Diff(l)
+	if len(changes) != 1 || changes[0].Op != lock.Added || changes[0].Name != "a" {
+		t.Errorf("got %v, want one added tool a", changes)
+	}
+}
