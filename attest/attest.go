@@ -37,6 +37,9 @@
 //	source                     ResourceDescriptor of the source: {"uri", "digest"}
 //	artifacts                  array of ResourceDescriptors of what serves the definitions
 //
+// A string or array that says nothing is left out rather than empty, but for
+// variant; strings of the predicate have at most 4,096 bytes, a statement 1 MiB.
+//
 // Two statements with the same server name, sequence and variant and other
 // subjects contradict each other: a verifier refuses both.
 //

@@ -179,7 +179,9 @@ func TestOrder(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got.Bytes(), want.Bytes())
 	}
 	// Parse takes the subjects in any order, and keeps the bytes.
-	text := func(s Subject) string { return `{"digest":{"sha256":"` + s.Digest.Hex() + `"},"name":"` + s.ID() + `"}` }
+	text := func(s Subject) string {
+		return `{"digest":{"sha256":"` + s.Digest.Hex() + `"},"name":"` + s.ID() + `"}`
+	}
 	first, second := text(want.Subjects()[0]), text(want.Subjects()[1])
 	payload := strings.Replace(string(want.Bytes()), first+","+second, second+","+first, 1)
 	got, err := Parse([]byte(payload))

@@ -76,7 +76,11 @@ func parse(payload []byte) (*Statement, error) {
 	return s, s.check()
 }
 
-// checkTypes reads the types of a statement and nothing else.
+// errOwn ends the walk of checkTypes early.
+var errOwn = errors.New("a statement about definitions")
+
+// checkTypes reads the types of a statement, and of one of another kind the
+// rest as well.
 func checkTypes(payload []byte) error {
 	var typ, predicate string
 	r := canonical.NewReader(payload)
@@ -89,12 +93,17 @@ func checkTypes(payload []byte) error {
 		default:
 			err = r.Skip()
 		}
+		if err == nil && typ == in_toto.StatementInTotoV1 && predicate == PredicateType {
+			err = errOwn
+		}
 		return err
 	})
 	if err == nil {
 		err = r.End()
 	}
 	switch {
+	case err == errOwn:
+		return nil
 	case err != nil:
 		return err
 	case typ != in_toto.StatementInTotoV1:
@@ -116,13 +125,17 @@ type members struct {
 }
 
 func (m *members) read(member func(name string) error) error {
-	missing := slices.Clone(m.required)
+	var there uint // the bit of each required member that is
 	err := m.r.Object(func(name string) error {
-		missing = slices.DeleteFunc(missing, func(s string) bool { return s == name })
+		if i := slices.Index(m.required, name); i >= 0 {
+			there |= 1 << i
+		}
 		return member(name)
 	})
-	if err == nil && len(missing) > 0 {
-		err = m.r.Fail(canonical.Syntax, "missing member "+strconv.QuoteToASCII(missing[0]))
+	for i, name := range m.required {
+		if err == nil && there&(1<<i) == 0 {
+			err = m.r.Fail(canonical.Syntax, "missing member "+strconv.QuoteToASCII(name))
+		}
 	}
 	return err
 }

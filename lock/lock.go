@@ -80,7 +80,7 @@ func ParseID(id string) (Kind, string, error) {
 	k, name, ok := strings.Cut(id, ":")
 	kind := Kind(k)
 	if !ok || !kind.Valid() || (name == "") != (kind == Instructions) {
-		return "", "", fmt.Errorf("%s is no definition: want tool:NAME, prompt:NAME, resourceTemplate:URI or instructions:", Visible(id))
+		return "", "", fmt.Errorf("%s is no definition: want instructions:, tool:NAME, prompt:NAME or resourceTemplate:URI", Visible(id))
 	}
 	return kind, name, nil
 }
@@ -101,7 +101,7 @@ func (d Digest) IsZero() bool { return d == Digest{} }
 func ParseDigest(s string) (Digest, error) {
 	hexits, ok := strings.CutPrefix(s, "sha256:")
 	if !ok {
-		return Digest{}, fmt.Errorf("digest %s does not start with sha256:", Visible(s))
+		return Digest{}, fmt.Errorf("digest %s is not of the form sha256:HEX", Visible(s))
 	}
 	return ParseHex(hexits)
 }

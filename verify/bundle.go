@@ -4,19 +4,15 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
 	sgroot "github.com/sigstore/sigstore-go/pkg/root"
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 
 	"github.com/mcpsign/mcpsign/attest"
-	"github.com/mcpsign/mcpsign/internal/canonical"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -30,107 +26,6 @@ type evidence struct {
 	times     []time.Time   // verified; empty for a key without timestamp
 	trust     []lock.Digest // material it was verified with, sorted
 	key       *trustedKey   // nil for a certificate
-}
-
-// A badEvidence says why a bundle is no evidence.
-type badEvidence struct {
-	reason Reason
-	signer lock.Signer // who signed, where that verified or is claimed by a key's hint
-	err    error
-}
-
-func (b *badEvidence) Error() string { return b.err.Error() }
-
-func bad(reason Reason, format string, args ...any) *badEvidence {
-	return &badEvidence{reason: reason, err: fmt.Errorf(format, args...)}
-}
-
-// clean makes an error of a library, which may quote a bundle, fit for a
-// terminal: one line of visible text of bounded length.
-func clean(what string, err error) error {
-	text := strings.NewReplacer("\n", "; ", "\u00a0", " ").Replace(err.Error())
-	return fmt.Errorf("%s: %s", what, shown(text))
-}
-
-// shown returns the start of text that a bundle brings along, fit for a
-// terminal.
-func shown(text string) string {
-	const limit = 400
-	if len(text) > limit {
-		return lock.Visible(strings.ToValidUTF8(text[:limit], "")) + "..."
-	}
-	return lock.Visible(text)
-}
-
-// An entity is a bundle as sigstore-go asks for it.
-type entity struct {
-	*sgbundle.Bundle
-	content sgverify.VerificationContent
-}
-
-// VerificationContent implements sigstore-go's SignedEntity. It is asked for
-// several times, and parsed once.
-func (e *entity) VerificationContent() (sgverify.VerificationContent, error) { return e.content, nil }
-
-// Version implements sigstore-go's SignedEntity. For the versions that exist
-// sigstore-go tries P-384 with SHA-256 as well, which old clients made, and says
-// so on standard error.
-func (e *entity) Version() (string, error) { return "", nil }
-
-// load reads a bundle strictly and checks its shape: a DSSE envelope with an
-// in-toto payload and one signature, within the limits.
-func load(data []byte) (*entity, *badEvidence) {
-	if len(data) > lock.MaxBundle {
-		return nil, bad(BadSignature, "bundle of more than %d bytes", lock.MaxBundle)
-	}
-	r := canonical.NewReader(data)
-	err := r.Skip()
-	if err == nil {
-		err = r.End()
-	}
-	if err != nil {
-		return nil, &badEvidence{reason: BadSignature, err: clean("bundle", err)}
-	}
-	b := new(sgbundle.Bundle)
-	if isV03(data) {
-		sgbundle.AllowCertificateChain()(b)
-	}
-	if err := b.UnmarshalJSON(data); err != nil {
-		return nil, &badEvidence{reason: BadSignature, err: clean("bundle", err)}
-	}
-	envelope := b.GetDsseEnvelope()
-	switch {
-	case envelope == nil:
-		return nil, bad(WrongKind, "bundle signs a file, not a statement")
-	case envelope.GetPayloadType() != attest.PayloadType:
-		return nil, bad(WrongKind, "payload type is %s, not %s", shown(envelope.GetPayloadType()), attest.PayloadType)
-	case len(envelope.GetSignatures()) != 1:
-		return nil, bad(BadSignature, "envelope has %d signatures, want one", len(envelope.GetSignatures()))
-	}
-	if err := checkLimits(b.GetVerificationMaterial()); err != nil {
-		return nil, bad(BadSignature, "bundle: %w", err)
-	}
-	content, err := b.VerificationContent()
-	if err != nil {
-		return nil, &badEvidence{reason: BadSignature, err: clean("bundle", err)}
-	}
-	return &entity{b, content}, nil
-}
-
-// isV03 reports whether a bundle's media type is of version 0.3, which alone
-// may carry a chain that sigstore-go is told to read.
-func isV03(data []byte) bool {
-	version := ""
-	r := canonical.NewReader(data)
-	err := r.Object(func(name string) (err error) {
-		if name == "mediaType" || name == "media_type" {
-			version, err = r.String()
-			return err
-		}
-		return r.Skip()
-	})
-	return err == nil && (version == "application/vnd.dev.sigstore.bundle.v0.3+json" ||
-		version == "application/vnd.dev.sigstore.bundle+json;version=0.3")
 }
 
 // verify checks everything a bundle contains against the material.
@@ -186,7 +81,7 @@ func (m *material) verify(data []byte) (*evidence, *badEvidence) {
 func run(b *entity, material sgroot.TrustedMaterial, log bool, policy sgverify.PolicyOption) (*sgverify.VerificationResult, error) {
 	entries := b.GetVerificationMaterial().GetTlogEntries()
 	stamps := len(b.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps())
-	options := []sgverify.VerifierOption{sgverify.WithoutStatementPredicate()}
+	var options []sgverify.VerifierOption
 	integrated := 0
 	for _, entry := range entries {
 		if entry.GetInclusionPromise() != nil {
@@ -350,14 +245,4 @@ func (m *material) verifyPKI(b *entity, e *evidence) (*sgverify.VerificationResu
 	e.trust = []lock.Digest{root}
 	e.signer = lock.Signer{Root: root.String(), Subject: name}
 	return result, nil
-}
-
-// decodeHint reads the hint under which a bundle names its key: base64 of the
-// SHA-256 of the key's PKIX DER.
-func decodeHint(hint string) (lock.Digest, error) {
-	raw, err := base64.StdEncoding.DecodeString(hint)
-	if err != nil || len(raw) != len(lock.Digest{}) || base64.StdEncoding.EncodeToString(raw) != hint {
-		return lock.Digest{}, errors.New("the hint is no SHA-256")
-	}
-	return lock.Digest(raw), nil
 }

@@ -273,7 +273,7 @@ func (d *Decision) pin(s *lock.Server, x lock.Definition) (lock.Pin, error) {
 	if r == nil {
 		return lock.Pin{}, fmt.Errorf("%s was not decided on", lock.Visible(x.ID()))
 	}
-	if r.Verdict == Deny || d.signatures && len(r.Signers) == 0 {
+	if r.Verdict == Deny || d.signatures && len(r.Signers) == 0 && !r.Has(Pinned) {
 		return lock.Pin{}, &DeniedError{Server: d.server, First: *r}
 	}
 	if len(r.Signers) == 0 {

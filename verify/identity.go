@@ -43,7 +43,7 @@ func ParseSigner(id string) (Identity, error) {
 		err = errors.New("want printable ASCII without spaces")
 	}
 	if err != nil {
-		return Identity{}, fmt.Errorf("identity %s: %w", lock.Visible(id), err)
+		return Identity{}, fmt.Errorf("identity %s: %w", shown(id), err)
 	}
 	parsed.text = id
 	return parsed, nil
@@ -65,7 +65,7 @@ func parseIdentity(form, rest string) (Identity, error) {
 		}
 		return Identity{want: lock.Signer{Subject: san}, root: true}, nil
 	}
-	return Identity{}, fmt.Errorf("want key:, email:, uri:, github: or x509:")
+	return Identity{}, fmt.Errorf("want key:, email:, uri:, github: or x509: at the start")
 }
 
 // checkSubject checks a subject alternative name of that kind. A URI has a
@@ -75,11 +75,11 @@ func checkSubject(kind, san string) error {
 	case "email":
 		local, domain, ok := strings.Cut(san, "@")
 		if !ok || local == "" || domain == "" || strings.ContainsAny(domain, "@/") || strings.Contains(san, ":") {
-			return fmt.Errorf("%s is no e-mail address", lock.Visible(san))
+			return fmt.Errorf("%s is no e-mail address", shown(san))
 		}
 	case "uri":
 		if u, err := url.Parse(san); err != nil || u.Scheme == "" || u.Host == "" && u.Opaque == "" && u.Path == "" {
-			return fmt.Errorf("%s is no absolute URI", lock.Visible(san))
+			return fmt.Errorf("%s is no absolute URI", shown(san))
 		}
 	default:
 		return fmt.Errorf("want uri: or email: before the subject")
@@ -96,7 +96,7 @@ func parseOpenID(kind, rest string) (Identity, error) {
 	}
 	subject, issuer := rest[:at], rest[at+1:]
 	if u, err := url.Parse(issuer); err != nil || u.Host == "" {
-		return Identity{}, fmt.Errorf("issuer %s is no URL", lock.Visible(issuer))
+		return Identity{}, fmt.Errorf("issuer %s is no URL", shown(issuer))
 	}
 	if err := checkSubject(kind, subject); err != nil {
 		return Identity{}, err

@@ -47,14 +47,14 @@ func TestParseSigner(t *testing.T) {
 		{"https://acme.example", wantForm},
 		{"*", wantForm},
 
-		{"key:", "does not start with sha256:"},
+		{"key:", "is not of the form sha256:HEX"},
 		{"key:sha256:", "64 lower-case hexadecimal digits"},
-		{"key:" + hexKey[7:], "does not start with sha256:"},
-		{"key:" + strings.ToUpper(hexKey), "does not start with sha256:"},
+		{"key:" + hexKey[7:], "is not of the form sha256:HEX"},
+		{"key:" + strings.ToUpper(hexKey), "is not of the form sha256:HEX"},
 		{"key:sha256:" + strings.ToUpper(hexKey[7:]), "64 lower-case hexadecimal digits"},
 		{"key:" + hexKey + "0", "64 lower-case hexadecimal digits"},
 		{"key:sha256:" + strings.Repeat("0", 64), "hexadecimal"},
-		{"key:sha512:" + hexKey[7:], "does not start with sha256:"},
+		{"key:sha512:" + hexKey[7:], "is not of the form sha256:HEX"},
 		{"key:" + hexKey + "\n", "printable ASCII"},
 
 		{"email:", "SUBJECT@ISSUER"},

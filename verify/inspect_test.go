@@ -132,6 +132,7 @@ func TestTopmost(t *testing.T) {
 	root := sigtest.NewCA("root")
 	sub := root.Sub("sub")
 	leaf := sub.Leaf(sigtest.P256(), sigtest.URI(release)).Certificate()
+	stranger := sigtest.NewCA("other").Leaf(sigtest.P256(), sigtest.URI(release)).Certificate()
 	for _, tt := range []struct {
 		certs []*x509.Certificate
 		want  *x509.Certificate
@@ -139,6 +140,7 @@ func TestTopmost(t *testing.T) {
 		{certs(leaf), leaf},
 		{certs(leaf, sub.Certificate), sub.Certificate},
 		{certs(sub.Certificate, leaf), sub.Certificate},
+		{certs(stranger, leaf, sub.Certificate), sub.Certificate},
 		{certs(root.Certificate, sub.Certificate, leaf), root.Certificate},
 		{certs(leaf, sub.Certificate, root.Certificate), root.Certificate},
 	} {

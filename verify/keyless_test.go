@@ -114,6 +114,32 @@ func TestKeyless(t *testing.T) {
 	}
 }
 
+// A trusted root without CT logs asks for no SCT: there is none to ask.
+func TestNoCTLog(t *testing.T) {
+	s := newServices()
+	withLog := s.TrustedRoot()
+	s.Fulcio.CTLog = nil
+	bundle := keyless(t, s, acme(), sigtest.WithRekorV1, statement(t, abc))
+	accepts(t, verifier(t, Trust{SigstoreRoot: s.TrustedRoot()}, workflow), bundle)
+	refuses(t, verifier(t, Trust{SigstoreRoot: withLog}, workflow), bundle, BadSignature, "SCT")
+}
+
+// Timestamp authorities of one's own count beside those of the trusted root.
+func TestKeylessOwnTSA(t *testing.T) {
+	s := newServices()
+	root := s.TrustedRoot()
+	s.TSA = sigtest.NewTSA(s.Clock)
+	bundle := keyless(t, s, acme(), sigtest.WithRekorV2|sigtest.WithTSA, statement(t, abc))
+	refuses(t, verifier(t, Trust{SigstoreRoot: root}, workflow), bundle, BadSignature, "timestamp")
+	own := Trust{SigstoreRoot: root, TSAs: certs(s.TSA.CA.Certificate)}
+	v := verifier(t, own, workflow)
+	accepts(t, v, bundle)
+	entry := pin(t, v, listing(t, abc), bundle)
+	if n := len(entry.Evidence[0].Trust); n != 2 {
+		t.Errorf("verified with %d pieces of material, want the root and the authority", n)
+	}
+}
+
 // certified has Fulcio edit the certificates that it issues.
 func certified(edit sigtest.Edit) func(*sigtest.Sigstore) {
 	return func(s *sigtest.Sigstore) { s.Fulcio.Edit = edit }

@@ -153,6 +153,8 @@ func TestRefusePolicy(t *testing.T) {
 		{"unknown member of the second rule", good + "  - servers: [b]\n    pinned-only: x\n", "6:5: unknown member pinned-only"},
 		{"unknown member in JSON", `{"version": 1, "x": 2}`, "1:16: unknown member x"},
 		{"unknown member with an escape sequence", "version: 1\n\"\\e[31m\": 1\n", `2:1: unknown member \u{1b}[31m`},
+		{"unknown member with a long name", strings.Repeat("x", 1000) + ": 1\n", "1:1: unknown member xxx"},
+		{"identity of a long name", head + "  - servers: [a]\n    signedBy: [\"uri:" + strings.Repeat("x", 5000) + "\"]\n", "4:16: identity uri:xxx"},
 		{"member of another case", "Version: 1\n", "1:1: unknown member Version"},
 		{"member twice", "version: 1\nversion: 1\n", "2:1: member version is there twice"},
 		{"member twice in two spellings", "version: 1\n\"v\\u0065rsion\": 1\n", "2:1: member version is there twice"},

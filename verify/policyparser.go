@@ -213,11 +213,11 @@ func (p *policyParser) mapping(node ast.Node, member func(key string, value ast.
 		case !ok:
 			return p.want(v.Key, "a plain member name")
 		case seen[key.Value]:
-			return p.fail(key, "member %s is there twice", lock.Visible(key.Value))
+			return p.fail(key, "member %s is there twice", shown(key.Value))
 		}
 		seen[key.Value] = true
 		if err := member(key.Value, v.Value); errors.Is(err, errUnknown) {
-			return p.fail(key, "unknown member %s", lock.Visible(key.Value))
+			return p.fail(key, "unknown member %s", shown(key.Value))
 		} else if err != nil {
 			return err
 		}

@@ -47,6 +47,10 @@ func TestScript(t *testing.T) {
 			if cond == "root" {
 				return os.Getuid() == 0, nil
 			}
+			if path, ok := strings.CutPrefix(cond, "exists:"); ok {
+				_, err := os.Stat(path)
+				return err == nil, nil
+			}
 			return false, errors.New("unknown condition")
 		},
 		Cmds: script,
@@ -65,6 +69,7 @@ var script = map[string]func(ts *testscript.TestScript, neg bool, args []string)
 	"reseal":   reseal,
 	"evidence": evidence,
 	"identify": identify,
+	"embed":    embed,
 	"services": startServices,
 	"fault":    fault,
 	"token":    token,
@@ -241,6 +246,12 @@ func reseal(ts *testscript.TestScript, neg bool, args []string) {
 	sum := sha256.Sum256([]byte(ts.ReadFile("resealed")))
 	ts.Check(os.Rename(ts.MkAbs("resealed"), ts.MkAbs(".mcpsign/sha256-"+hex.EncodeToString(sum[:]))))
 	write(ts, args[0], []byte(strings.ReplaceAll(ts.ReadFile(args[0]), old[len(".mcpsign/sha256-"):], hex.EncodeToString(sum[:]))))
+}
+
+// embed reads "FILE BUNDLE" and puts the bundle in the place of BUNDLE in the
+// file.
+func embed(ts *testscript.TestScript, neg bool, args []string) {
+	write(ts, args[0], []byte(strings.Replace(ts.ReadFile(args[0]), "BUNDLE", ts.ReadFile(args[1]), 1)))
 }
 
 // identify reads "PUBLICKEY FILE..." and puts the identity of the key in the

@@ -38,12 +38,17 @@ type app struct {
 // Stderr, with a hint where there is one.
 func Run(ctx context.Context, p Process) ExitCode {
 	a := &app{Process: p}
+	out := &output{Writer: p.Stdout}
+	a.Stdout = out
 	root := a.root()
 	root.SetArgs(p.Args)
 	root.SetIn(p.Stdin)
-	root.SetOut(p.Stdout)
+	root.SetOut(out)
 	root.SetErr(p.Stderr)
 	err := root.ExecuteContext(ctx)
+	if err == nil && out.err != nil {
+		err = fail(ExitInternal, fmt.Errorf("not all of the result could be written: %w", out.err), "")
+	}
 	if err == nil {
 		return ExitYes
 	}

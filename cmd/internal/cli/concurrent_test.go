@@ -89,6 +89,52 @@ func TestConcurrentLocks(t *testing.T) {
 	}
 }
 
+// TestConcurrentState has writers of several folders raise the sequence of one
+// publisher at once. Whoever said yes is remembered.
+func TestConcurrentState(t *testing.T) {
+	const writers = 6
+	dir := t.TempDir()
+	u := newUser(t)
+	path := func(i int, name string) string { return filepath.Join(dir, fmt.Sprint(i), name) }
+	private, public := keyFiles()
+	for i := range writers {
+		write(t, dir, map[string]string{
+			fmt.Sprintf("%d/listing.json", i): `[{"name":"echo"}]`,
+			fmt.Sprintf("%d/acme.key", i):     private,
+			fmt.Sprintf("%d/acme.pub", i):     public,
+		})
+		u.must(ExitYes, "sign", "weather", path(i, "listing.json"), "--key", path(i, "acme.key"), "--sequence", fmt.Sprint(i+1), "--bundle", path(i, "b.json"))
+	}
+	results := make([]result, writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			results[i] = u.run("lock", "weather", path(i, "listing.json"), "--key", path(i, "acme.pub"), "--bundle", path(i, "b.json"), "--lock", path(i, "mcpsign.lock.json"))
+		})
+	}
+	wg.Wait()
+	highest := -1
+	for i, r := range results {
+		switch r.code {
+		case ExitYes:
+			highest = i
+		case ExitInternal, ExitOutdated: // too many writers, or a higher sequence came first
+		default:
+			t.Errorf("writer %d: exit %d: %s", i, r.code, r.stderr)
+		}
+	}
+	if highest < 0 {
+		t.Fatal("no writer said yes")
+	}
+	for i := range writers {
+		want := ExitYes
+		if i < highest {
+			want = ExitOutdated
+		}
+		u.must(want, "verify", "weather", path(i, "listing.json"), "--key", path(i, "acme.pub"), "--bundle", path(i, "b.json"), "--lock", path(i, "none.json"))
+	}
+}
+
 // TestServerHangs ends the wait for a server that does not answer by ending the
 // command, as an interrupt does.
 func TestServerHangs(t *testing.T) {

@@ -134,7 +134,6 @@ func TestDrift(t *testing.T) {
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%s has no changes.json: %v", dir, err)
 	}
-	u := newUser(t)
 	pairs := map[ExitCode]int{}
 	for _, path := range all {
 		var drifts []drift
@@ -144,7 +143,7 @@ func TestDrift(t *testing.T) {
 		for _, d := range drifts {
 			server := filepath.Dir(path)
 			t.Run(filepath.Base(server)+"_"+d.To, func(t *testing.T) {
-				file := filepath.Join(t.TempDir(), "mcpsign.lock.json")
+				u, file := newUser(t), filepath.Join(t.TempDir(), "mcpsign.lock.json")
 				from, to := listingFiles(t, filepath.Join(server, d.From)), listingFiles(t, filepath.Join(server, d.To))
 				u.must(ExitYes, append([]string{"lock", "--lock", file, "drift"}, from...)...)
 				r := u.run(append([]string{"check", "-o", "json", "--lock", file, "drift"}, to...)...)
@@ -250,11 +249,11 @@ func TestRealServers(t *testing.T) {
 		t.Skipf("%s names no folder with the commands of real servers", e2eVariable)
 	}
 	dev := corpus(t, "dev")
-	u := newUser(t)
 	for name, args := range map[string][]string{
 		"everything": nil, "filesystem": {t.TempDir()}, "memory": nil, "sequential-thinking": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
+			u := newUser(t)
 			command := append([]string{"--", filepath.Join(bin, "mcp-server-"+name)}, args...)
 			live := u.must(ExitYes, append([]string{"digest", "-o", "json"}, command...)...)
 			recorded := listingFiles(t, filepath.Join(dev, "modelcontextprotocol__server-"+name+"@2026.8.31"))

@@ -49,7 +49,7 @@ func (a *app) canonical(l *lock.Listing, id string) error {
 	}
 	for _, d := range l.Definitions {
 		if d.Kind() == kind && d.Name() == name {
-			if terminal(a.Stdout) {
+			if out, ok := a.Stdout.(*output); ok && out.terminal() {
 				_, err := fmt.Fprintln(a.Stdout, lock.VisibleJSON(d.Canonical()))
 				return err
 			}

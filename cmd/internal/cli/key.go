@@ -105,17 +105,17 @@ func (a *app) readKey(name string) (crypto.Signer, error) {
 	if err != nil {
 		return nil, fail(ExitUsage, err, "")
 	}
-	hint := ""
+	code, hint := ExitUsage, ""
 	key, err := cryptoutils.UnmarshalPEMToPrivateKey(data, func(bool) ([]byte, error) {
 		if password := a.Getenv(passwordVariable); password != "" {
 			hint = "check the passphrase in " + passwordVariable
 			return []byte(password), nil
 		}
-		hint = "put the passphrase in " + passwordVariable
+		code, hint = ExitInput, "put the passphrase in "+passwordVariable
 		return nil, errors.New("it is encrypted, and there is no passphrase")
 	})
 	if err != nil {
-		return nil, fail(ExitUsage, fmt.Errorf("private key %s: %w", lock.Visible(name), err), hint)
+		return nil, fail(code, fmt.Errorf("private key %s: %w", lock.Visible(name), err), hint)
 	}
 	signer, ok := key.(crypto.Signer)
 	if !ok {

@@ -22,9 +22,24 @@ func (a *app) printJSON(v any) error {
 	return err
 }
 
-// terminal reports whether what is written to w is shown to someone.
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// output is standard output. It remembers that something could not be written,
+// so that a result that nobody got is no yes.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// terminal reports whether what is written to o is shown to someone.
+func (o *output) terminal() bool {
+	f, ok := o.Writer.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

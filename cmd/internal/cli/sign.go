@@ -91,6 +91,11 @@ func (a *app) sign(ctx context.Context, name string, s source, f *signFlags) err
 		return fail(ExitInternal, err, "")
 	}
 	defer root.Close()
+	if old, err := readFile(f.bundle, maxTrustFile); err == nil && len(old) > 0 {
+		if _, err := verify.Inspect(old); err != nil {
+			return usage("choose another --bundle", lock.Visible(f.bundle)+" is there already, and is no bundle")
+		}
+	}
 	listing, err := a.signable(ctx, s, f.exclude)
 	if err != nil {
 		return err
@@ -245,10 +250,15 @@ func (a *app) signer(f *signFlags) (*sign.Signer, error) {
 		if _, err := readTrustedRoot(f.trustedRoot); err != nil {
 			return nil, fail(ExitTrust, err, "")
 		}
-		s, err := sign.Keyless(func(context.Context) (string, error) {
-			token, err := readFile(f.token, maxTrustFile)
-			return strings.TrimSpace(string(token)), err
-		}, services)
+		data, err := readFile(f.token, maxTrustFile)
+		if err != nil {
+			return nil, fail(ExitUsage, err, "")
+		}
+		token := strings.TrimSpace(string(data))
+		if token == "" {
+			return nil, usage("let the CI job write its identity token there", lock.Visible(f.token)+" is empty")
+		}
+		s, err := sign.Keyless(func(context.Context) (string, error) { return token, nil }, services)
 		return s, fail(ExitUsage, err, "")
 	}
 	key, err := a.readKey(f.key)

@@ -90,7 +90,10 @@ func (s *state) record(server string, high []verify.HighWater) error {
 	if len(high) == 0 {
 		return nil
 	}
-	if err := s.raise(server, high); err != nil {
+	var known *failure
+	if err := s.raise(server, high); errors.As(err, &known) {
+		return err
+	} else if err != nil {
 		return fail(ExitTrust, fmt.Errorf("the sequence that was seen can't be stored: %w", err), "make the folder writable or set XDG_STATE_HOME to another one")
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -214,32 +215,45 @@ func (s *store) exclusive(f func() error) error {
 	if err := s.root.Mkdir(evidenceDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if _, err := s.root.Stat(evidenceDir); err != nil {
-		return err // it leads out of the folder, where nothing is written
+	name := filepath.Join(evidenceDir, "writer.lock")
+	// Opened in the folder first: a symbolic link out of it is an error.
+	file, err := s.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
 	}
-	return locked(filepath.Join(s.root.Name(), evidenceDir, "writer.lock"), f)
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return locked(filepath.Join(s.root.Name(), name), f)
 }
+
+// patience is how long a writer waits for others. They take milliseconds; one
+// that hangs must not hang all.
+const patience = 10 * time.Second
 
 // locked runs f while this process holds the lock file, which is gone
 // afterwards.
 func locked(path string, f func() error) error {
-	busy := fail(ExitInternal, fmt.Errorf("another mcpsign is writing (%s)", path), "try again when it has ended")
-	l := flock.New(path)
-	ok, err := l.TryLock()
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		l := flock.New(path)
+		ok, err := l.TryLock()
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		// The one who held it before has removed it meanwhile, and the next one
+		// may hold its successor.
+		if held, statErr := l.Stat(); ok && statErr == nil && sameFile(path, held) {
+			err = f()
+			_ = os.Remove(path) // where an open file can't be removed it stays, unlocked
+			return errors.Join(err, l.Unlock())
+		}
+		if err := l.Close(); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if time.Since(start) > patience {
+			return fail(ExitInternal, fmt.Errorf("another mcpsign is writing (%s)", path), "try again when it has ended")
+		}
 	}
-	if !ok {
-		return busy
-	}
-	// The one who held it before has removed it meanwhile, and the next one
-	// may hold its successor.
-	if held, statErr := l.Stat(); statErr != nil || !sameFile(path, held) {
-		return errors.Join(busy, l.Unlock())
-	}
-	err = f()
-	_ = os.Remove(path) // where an open file can't be removed it stays, unlocked
-	return errors.Join(err, l.Unlock())
 }
 
 func sameFile(path string, held fs.FileInfo) bool {
