@@ -209,7 +209,7 @@ func refuses(t *testing.T, v *Verifier, bundle []byte, reason Reason, text strin
 // checkShown fails the test if a message is not fit for a terminal.
 func checkShown(t *testing.T, message string) {
 	t.Helper()
-	if strings.ContainsFunc(message, lock.Hidden) || strings.ToValidUTF8(message, "") != message || len(message) > 1000 {
+	if strings.ContainsFunc(message, lock.Hidden) || strings.ToValidUTF8(message, "") != message || len(message) > 4000 {
 		t.Errorf("not fit for a terminal: %.1200q", message)
 	}
 }

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -11,8 +10,8 @@ import (
 
 // An Identity says who may sign. The zero Identity is nobody.
 //
-// An identity is written in one of these forms, in printable ASCII without
-// spaces; all is compared exactly but for REF, in which * matches within a
+// An identity is written in one of these forms, in at most 1,024 printable ASCII
+// characters without spaces; all is compared exactly but for REF, in which * matches within a
 // segment and ** across segments:
 //
 //	key:sha256:HEX                        SHA-256 of the public key's PKIX DER
@@ -37,16 +36,26 @@ const githubIssuer = "https://token.actions.githubusercontent.com"
 
 // ParseSigner parses an identity.
 func ParseSigner(id string) (Identity, error) {
-	form, rest, _ := strings.Cut(id, ":")
-	parsed, err := parseIdentity(form, rest)
-	if strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
-		err = errors.New("want printable ASCII without spaces")
+	var parsed Identity
+	err := checkIdentity(id)
+	if err == nil {
+		form, rest, _ := strings.Cut(id, ":")
+		parsed, err = parseIdentity(form, rest)
 	}
 	if err != nil {
 		return Identity{}, fmt.Errorf("identity %s: %w", shown(id), err)
 	}
 	parsed.text = id
 	return parsed, nil
+}
+
+// checkIdentity checks the characters of an identity.
+func checkIdentity(id string) error {
+	const limit = 1024
+	if len(id) > limit || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
+		return fmt.Errorf("want at most %d printable ASCII characters without spaces", limit)
+	}
+	return nil
 }
 
 func parseIdentity(form, rest string) (Identity, error) {

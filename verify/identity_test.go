@@ -55,7 +55,7 @@ func TestParseSigner(t *testing.T) {
 		{"key:" + hexKey + "0", "64 lower-case hexadecimal digits"},
 		{"key:sha256:" + strings.Repeat("0", 64), "hexadecimal"},
 		{"key:sha512:" + hexKey[7:], "is not of the form sha256:HEX"},
-		{"key:" + hexKey + "\n", "printable ASCII"},
+		{"key:" + hexKey + "\n", "printable ASCII characters"},
 
 		{"email:", "SUBJECT@ISSUER"},
 		{"email:dev@acme.example", "SUBJECT@ISSUER"},
@@ -69,10 +69,10 @@ func TestParseSigner(t *testing.T) {
 		{"email:https://dev@acme.example@https://accounts.example", "no e-mail address"},
 		{"email:dev@acme.example/x@https://accounts.example", "no e-mail address"},
 		{"email:dev@acme.example@https://", "is no URL"},
-		{"email:dev@acme.example@https://:bad port/", "printable ASCII"},
+		{"email:dev@acme.example@https://:bad port/", "printable ASCII characters"},
 		{"email:dev@acme.example@https://[::1", "is no URL"},
-		{"email:d\u0435v@acme.example@https://accounts.example", "printable ASCII"},
-		{"email:dev@acme.example @https://accounts.example", "printable ASCII"},
+		{"email:d\u0435v@acme.example@https://accounts.example", "printable ASCII characters"},
+		{"email:dev@acme.example @https://accounts.example", "printable ASCII characters"},
 
 		{"uri:", "SUBJECT@ISSUER"},
 		{"uri:https://ci.acme.example/release", "SUBJECT@ISSUER"},
@@ -81,7 +81,7 @@ func TestParseSigner(t *testing.T) {
 		{"uri:dev@acme.example@https://accounts.example", "no absolute URI"},
 		{"uri:https:@https://accounts.example", "no absolute URI"},
 		{"uri:%zz@https://accounts.example", "no absolute URI"},
-		{"uri:https://ci.acme.example/\x1b[31m@https://accounts.example", "printable ASCII"},
+		{"uri:https://ci.acme.example/\x1b[31m@https://accounts.example", "printable ASCII characters"},
 
 		{"github:", "want github:OWNER/REPO/WORKFLOW@REF"},
 		{"github:acme", "want github:OWNER/REPO/WORKFLOW@REF"},
@@ -99,7 +99,7 @@ func TestParseSigner(t *testing.T) {
 		{"github:acme/*/x@refs/tags/v1", "only the ref may have wildcards"},
 		{"github:acme/weather/*@refs/tags/v1", "only the ref may have wildcards"},
 		{"github:acme/weather/x?@refs/tags/v1", "only the ref may have wildcards"},
-		{"github:acme/weather/x y@refs/tags/v1", "printable ASCII"},
+		{"github:acme/weather/x y@refs/tags/v1", "printable ASCII characters"},
 
 		{"x509:", "want uri: or email:"},
 		{"x509:acme", "want uri: or email:"},

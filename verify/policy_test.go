@@ -196,7 +196,7 @@ func TestRefusePolicy(t *testing.T) {
 		{"signedBy empty and pinnedOnly", head + "  - servers: [a]\n    signedBy:\n    pinnedOnly: x\n", "4:14: want a list"},
 		{"signedBy is a string", head + "  - servers: [a]\n    signedBy: " + key + "\n", "4:15: want a list"},
 		{"identity is none", head + "  - servers: [a]\n    signedBy: [\"" + key + "\", acme]\n", "4:95: identity acme: want key:"},
-		{"identity with an escape sequence", head + "  - servers: [a]\n    signedBy: [\"email:\\e[31m\"]\n", `4:16: identity email:\u{1b}[31m: want printable ASCII`},
+		{"identity with an escape sequence", head + "  - servers: [a]\n    signedBy: [\"email:\\e[31m\"]\n", `4:16: identity email:\u{1b}[31m: want at most 1024 printable ASCII`},
 		{"identity with a wildcard", head + "  - servers: [a]\n    signedBy: [\"github:*/x/y@refs/tags/v1\"]\n", "4:16: identity github:*/x/y@refs/tags/v1: only the ref may have wildcards"},
 		{"wildcard first, signed", head + "  - servers: [b, \"*/a\"]\n    signedBy: [\"" + key + "\"]\n", "3:5: server pattern */a of a rule with signedBy must start with a literal segment"},
 		{"wildcard in the first segment, signed", head + "  - servers: [\"acme*/a\"]\n    signedBy: [\"" + key + "\"]\n", "3:5: server pattern acme*/a"},
