@@ -225,6 +225,7 @@ func TestRefusePolicy(t *testing.T) {
 		{"next line", head + "  - servers: [a] # \u0085\n    pinnedOnly: x\n", "3:20: character U+0085"},
 		{"too large", good + strings.Repeat("#", MaxPolicy), "1:1: more than 1048576 bytes"},
 		{"nested flows", strings.Repeat("[", 100000), "1:9: nested too deeply"},
+		{"nested flows after their ends", strings.Repeat("]", 1000) + strings.Repeat("[", 100000), "1:1009: nested too deeply"},
 		{"nested mappings", strings.Repeat("{a: ", 100000), "1:33: nested too deeply"},
 		{"nested entries", strings.Repeat("- ", 100000), "1:17: nested too deeply"},
 		{"many rules", head + strings.Repeat("- servers: [a]\n  pinnedOnly: x\n", 10_001), "3:1: more than 10000 elements"},

@@ -60,7 +60,7 @@ func (p *policyParser) depth(tokens token.Tokens) error {
 		case token.SequenceStartType, token.MappingStartType:
 			flow++
 		case token.SequenceEndType, token.MappingEndType:
-			flow--
+			flow = max(0, flow-1)
 		case token.SequenceEntryType:
 			if t.Position.Line != line {
 				line, entries = t.Position.Line, 0

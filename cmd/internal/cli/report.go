@@ -119,6 +119,9 @@ func (j *judgement) hint(code ExitCode) string {
 	case ExitOutdated:
 		return "use the newest release of the server and its bundle"
 	case ExitTrust:
+		if j.source == "" && len(j.read) == 0 {
+			return "restore " + evidenceDir + " from version control"
+		}
 		return "name the material with --key, --roots, --tsa-roots or --trusted-root"
 	}
 	return ""

@@ -326,6 +326,9 @@ func (a *app) verifyOwn(name string, l *lock.Listing, bundle []byte, f *signFlag
 		return verify.Identity{}, err
 	}
 	id := verify.IdentityOf(signer)
+	if id.String() == "" {
+		return id, fmt.Errorf("%s is nobody that a host can name: a reusable workflow runs for whoever calls it, sign in one of the repository itself", signer)
+	}
 	policy, err := verify.Require(name, id)
 	if err != nil {
 		return verify.Identity{}, err
