@@ -100,9 +100,25 @@ templates, instructions), pins what was approved, and verifies both offline.`,
 		return fail(ExitUsage, err, "see: "+cmd.CommandPath()+" --help")
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(a.digestCommand(), a.keyCommand(), a.signCommand(), a.verifyCommand(), a.lockCommand(),
 		a.checkCommand(), a.inspectCommand(), a.demoCommand(), a.demoServerCommand(), a.versionCommand())
 	return root
+}
+
+// helpCommand is cobra's, but for a topic that is not known, which is an error.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show how a command is used",
+		RunE: func(_ *cobra.Command, list []string) error {
+			found, rest, err := root.Find(list)
+			if err != nil || len(rest) > 0 {
+				return usage("see: mcpsign --help", "there is no command "+lock.Visible(strings.Join(list, " ")))
+			}
+			return found.Help()
+		},
+	}
 }
 
 // emptyFlag returns an error if a flag was given without a value, by a variable

@@ -18,6 +18,7 @@ type judgement struct {
 	entry    *lock.Server // nil: nothing is pinned
 	decision *verify.Decision
 	verifier *verify.Verifier
+	request  verify.Request
 	missing  []lock.Digest // bundles that the lock names and that are not there
 	read     []authority   // the files that say who may sign and with what that is checked
 	compare  bool          // with the pins; else the signatures of the source alone
@@ -75,6 +76,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		}
 	}
 	request.Listing = j.listing
+	j.request = request
 	j.decide(request, q.compare)
 	return j, nil
 }

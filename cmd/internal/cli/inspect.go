@@ -97,17 +97,21 @@ type (
 
 func lockDocument(f *lock.File) lockDoc {
 	doc := lockDoc{Status: notVerified, Servers: []serverDoc{}}
-	for _, s := range f.Servers {
-		d := serverDoc{Name: s.Name, Signed: []signedDoc{}}
-		for _, e := range s.Evidence {
-			d.Signed = append(d.Signed, signedDoc{e.Variant, e.Sequence, e.Signer, e.Bundle.String()})
-		}
-		for _, p := range s.Pins {
-			d.Pins = append(d.Pins, pinDoc{p.Definition.Kind(), p.Definition.Name(), p.Definition.Digest().String(), p.Unsigned, p.Variant})
-		}
-		doc.Servers = append(doc.Servers, d)
+	for i := range f.Servers {
+		doc.Servers = append(doc.Servers, serverDocument(&f.Servers[i]))
 	}
 	return doc
+}
+
+func serverDocument(s *lock.Server) serverDoc {
+	d := serverDoc{Name: s.Name, Signed: []signedDoc{}}
+	for _, e := range s.Evidence {
+		d.Signed = append(d.Signed, signedDoc{e.Variant, e.Sequence, e.Signer, e.Bundle.String()})
+	}
+	for _, p := range s.Pins {
+		d.Pins = append(d.Pins, pinDoc{p.Definition.Kind(), p.Definition.Name(), p.Definition.Digest().String(), p.Unsigned, p.Variant})
+	}
+	return d
 }
 
 func (a *app) inspectBundles(name string, bundles [][]byte) error {

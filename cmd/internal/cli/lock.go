@@ -130,8 +130,10 @@ func (j *judgement) content(d lock.Digest) []byte {
 
 func (a *app) printLocked(j *judgement, pinned *lock.Server) error {
 	if a.output == "json" {
-		doc := j.document(nil)
-		return a.printJSON(doc)
+		// What check will say from now on.
+		j.request.Lock, j.entry = pinned, pinned
+		j.decide(j.request, true)
+		return a.printJSON(j.document(j.outcome()))
 	}
 	for _, p := range pinned.Pins {
 		how := "signed"

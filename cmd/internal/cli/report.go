@@ -189,7 +189,7 @@ func (j *judgement) document(outcome error) reportDoc {
 		doc.Exit = codeOf(outcome)
 	}
 	for _, r := range j.decision.Results() {
-		d := resultDoc{Kind: r.Kind, Name: r.Name, Verdict: r.Verdict.String(), Reasons: r.Reasons,
+		d := resultDoc{Kind: r.Kind, Name: r.Name, Verdict: j.verdict(r), Reasons: j.reasons(r),
 			Digest: digestText(r.Digest), Pinned: digestText(r.Pinned), Signed: digestText(r.Signed), Signers: r.Signers}
 		if r.Refused != nil {
 			d.Error = r.Refused.Error()
@@ -210,6 +210,24 @@ func (j *judgement) document(outcome error) reportDoc {
 		doc.Missing = append(doc.Missing, d.String())
 	}
 	return doc
+}
+
+// verdict names a verdict. Where pins are not asked for it is about the
+// signature alone: "verified" or "deny".
+func (j *judgement) verdict(r verify.Result) string {
+	switch {
+	case j.compare:
+		return r.Verdict.String()
+	case j.fine(r):
+		return string(verify.Verified)
+	}
+	return verify.Deny.String()
+}
+
+// reasons returns the reasons of a result. That a definition is not pinned is
+// none where pins are not asked for.
+func (j *judgement) reasons(r verify.Result) []verify.Reason {
+	return slices.DeleteFunc(slices.Clone(r.Reasons), func(x verify.Reason) bool { return !j.compare && x == verify.NotLocked })
 }
 
 func digestText(d lock.Digest) string {
@@ -243,12 +261,9 @@ func (j *judgement) fields(r verify.Result) []lock.Field {
 // text prints one line a definition, and below it what was expected and found.
 func (j *judgement) text(w io.Writer) {
 	for _, r := range j.decision.Results() {
-		reasons := make([]string, len(r.Reasons))
-		for i, x := range r.Reasons {
-			reasons[i] = string(x)
-		}
-		if !j.compare {
-			reasons = slices.DeleteFunc(reasons, func(s string) bool { return s == string(verify.NotLocked) })
+		var reasons []string
+		for _, x := range j.reasons(r) {
+			reasons = append(reasons, string(x))
 		}
 		mark := "ok"
 		if !j.fine(r) {
