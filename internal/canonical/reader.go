@@ -30,11 +30,11 @@ func NewReader(src []byte) *Reader {
 // no longer valid.
 func (r *Reader) Reset(src []byte) {
 	p := &r.parser
-	*p = parser{
-		src: src, out: p.out[:0], members: p.members[:0], scratch: p.scratch[:0],
-		got: p.got[:0], meta: p.meta[:0],
-	}
-	r.at = r.at[:0]
+	p.src, p.pos, p.depth, p.top = src, 0, 0, 0
+	p.out, p.members, p.scratch = p.out[:0], p.members[:0], p.scratch[:0]
+	p.got, p.meta = p.got[:0], p.meta[:0]
+	p.fault, p.verbatim = nil, false
+	r.at = r.at[:0] // path is written before it is read
 }
 
 // Offset returns how many bytes have been read.
