@@ -65,7 +65,7 @@ func parse(payload []byte) (*Statement, error) {
 		case "predicate":
 			err = s.release.read(r)
 		default:
-			err = unknown(r, name)
+			err = r.Unknown(name)
 		}
 		return err
 	})
@@ -114,10 +114,6 @@ func checkTypes(payload []byte) error {
 	return nil
 }
 
-func unknown(r *canonical.Reader, name string) error {
-	return r.Fail(canonical.Syntax, "unknown member "+strconv.QuoteToASCII(name))
-}
-
 // members reads an object that must have certain members.
 type members struct {
 	r        *canonical.Reader
@@ -156,7 +152,7 @@ func (s *Statement) readSubject(r *canonical.Reader) error {
 		case "digest":
 			subject.Digest, err = readDigest(r)
 		default:
-			err = unknown(r, name)
+			err = r.Unknown(name)
 		}
 		return err
 	})
@@ -169,7 +165,7 @@ func readDigest(r *canonical.Reader) (d lock.Digest, err error) {
 	m := members{r, []string{"sha256"}}
 	err = m.read(func(name string) error {
 		if name != "sha256" {
-			return unknown(r, name)
+			return r.Unknown(name)
 		}
 		hex, err := r.String()
 		if err == nil {
@@ -223,7 +219,7 @@ func (rel *Release) read(r *canonical.Reader) error {
 				return rel.Artifacts[len(rel.Artifacts)-1].read(r)
 			})
 		default:
-			err = unknown(r, name)
+			err = r.Unknown(name)
 		}
 		return err
 	})
@@ -242,7 +238,7 @@ func (rel *Release) readServer(r *canonical.Reader) error {
 		case "origins":
 			rel.Origins, err = readStrings(r)
 		default:
-			err = unknown(r, name)
+			err = r.Unknown(name)
 		}
 		return err
 	})
@@ -263,7 +259,7 @@ func (res *Resource) read(r *canonical.Reader) error {
 				err = r.Fail(canonical.Syntax, "a digest set is empty")
 			}
 		default:
-			err = unknown(r, name)
+			err = r.Unknown(name)
 		}
 		return err
 	})

@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -160,7 +159,7 @@ func (s *Server) check() error {
 			return fmt.Errorf("variant %s is no UTF-8", Visible(e.Variant))
 		case e.Bundle.IsZero():
 			return fmt.Errorf("a signature names no bundle")
-		case !slices.IsSortedFunc(e.Trust, compareDigests) || slices.Contains(e.Trust, Digest{}):
+		case !slices.IsSortedFunc(e.Trust, Digest.Compare) || slices.Contains(e.Trust, Digest{}):
 			return fmt.Errorf("trust is not in order")
 		}
 		variants[e.Variant] = true
@@ -179,8 +178,6 @@ func (s *Server) check() error {
 	}
 	return nil
 }
-
-func compareDigests(a, b Digest) int { return bytes.Compare(a[:], b[:]) }
 
 // Format returns the lockfile's bytes: JSON indented by two spaces, members in
 // a fixed order, hidden characters as escapes. It is an error if f is not what
@@ -308,7 +305,7 @@ func readPin(r *canonical.Reader) (Pin, error) {
 				err = fmt.Errorf("definition %s: %w", Visible(ID(Kind(kind), name)), digestError(refused))
 			}
 		default:
-			err = unknown(r, member)
+			err = r.Unknown(member)
 		}
 		return err
 	})

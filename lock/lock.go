@@ -97,6 +97,9 @@ func (d Digest) Hex() string { return hex.EncodeToString(d[:]) }
 // IsZero reports whether d identifies nothing.
 func (d Digest) IsZero() bool { return d == Digest{} }
 
+// Compare orders digests as their hexadecimal digits do.
+func (d Digest) Compare(e Digest) int { return bytes.Compare(d[:], e[:]) }
+
 // ParseDigest parses what String writes and nothing else.
 func ParseDigest(s string) (Digest, error) {
 	hexits, ok := strings.CutPrefix(s, "sha256:")

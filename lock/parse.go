@@ -85,10 +85,6 @@ func line(data []byte, offset int) int {
 	return bytes.Count(data[:min(offset, len(data))], []byte("\n")) + 1
 }
 
-func unknown(r *canonical.Reader, name string) error {
-	return r.Fail(canonical.Syntax, "unknown member "+strconv.QuoteToASCII(name))
-}
-
 func (f *File) read(r *canonical.Reader) error {
 	version := ""
 	err := r.Object(func(name string) (err error) {
@@ -105,7 +101,7 @@ func (f *File) read(r *canonical.Reader) error {
 				return err
 			})
 		default:
-			err = unknown(r, name)
+			err = r.Unknown(name)
 		}
 		return err
 	})
@@ -137,7 +133,7 @@ func readServer(r *canonical.Reader) (Server, error) {
 				return err
 			})
 		default:
-			err = unknown(r, name)
+			err = r.Unknown(name)
 		}
 		return err
 	})
@@ -168,7 +164,7 @@ func readEvidence(r *canonical.Reader) (Evidence, error) {
 				return err
 			})
 		default:
-			err = unknown(r, name)
+			err = r.Unknown(name)
 		}
 		return err
 	})

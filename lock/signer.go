@@ -120,7 +120,7 @@ func readSigner(r *canonical.Reader) (Signer, error) {
 				return err
 			}
 		}
-		return unknown(r, name)
+		return r.Unknown(name)
 	})
 	if err == nil {
 		if cause := s.check(); cause != nil {

@@ -61,7 +61,7 @@ func (m *material) verify(data []byte) (*evidence, *badEvidence) {
 	if len(b.GetVerificationMaterial().GetTlogEntries()) > 0 {
 		e.trust = append(e.trust, m.rootDigest)
 	}
-	slices.SortFunc(e.trust, compareDigests)
+	slices.SortFunc(e.trust, lock.Digest.Compare)
 	e.trust = slices.Compact(e.trust)
 
 	statement, err := attest.Parse(b.GetDsseEnvelope().GetPayload())

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"fmt"
@@ -30,7 +29,7 @@ func (d *Decision) collect(v *Verifier, r *Request, q *requirement) []*evidence 
 		candidates[sha256.Sum256(data)] = data
 	}
 	var acceptable []*evidence
-	for _, id := range slices.SortedFunc(maps.Keys(candidates), compareDigests) {
+	for _, id := range slices.SortedFunc(maps.Keys(candidates), lock.Digest.Compare) {
 		c := v.check(id, candidates[id])
 		switch {
 		case c.bad == nil:
@@ -50,8 +49,6 @@ func (d *Decision) collect(v *Verifier, r *Request, q *requirement) []*evidence 
 	}
 	return acceptable
 }
-
-func compareDigests(a, b lock.Digest) int { return bytes.Compare(a[:], b[:]) }
 
 func (d *Decision) diagnose(bundle lock.Digest, b *badEvidence) {
 	d.diagnostics = append(d.diagnostics, Diagnostic{bundle, b.reason, b.signer, b.err})
@@ -129,7 +126,7 @@ func (d *Decision) choose(r *Request, acceptable []*evidence) []*evidence {
 		best := slices.MaxFunc(same, func(a, b *evidence) int {
 			return cmp.Or(covered(a, r.Listing)-covered(b, r.Listing),
 				strings.Compare(b.statement.Release().Variant, a.statement.Release().Variant),
-				compareDigests(b.bundle, a.bundle))
+				b.bundle.Compare(a.bundle))
 		})
 		chosen = append(chosen, best)
 	}

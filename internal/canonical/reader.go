@@ -66,6 +66,11 @@ func (r *Reader) Fail(code Code, detail string) error {
 	return &Error{Code: code, Pointer: r.Pointer(), Offset: r.pos, Detail: detail}
 }
 
+// Unknown returns the error for a member that an object must not have.
+func (r *Reader) Unknown(name string) error {
+	return r.Fail(Syntax, "unknown member "+strconv.QuoteToASCII(name))
+}
+
 // finish makes an error of the parser one of the whole text.
 func (r *Reader) finish(err error) error {
 	if err == nil && r.fault != nil {
