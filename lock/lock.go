@@ -33,6 +33,42 @@
 // broken Unicode ...) can't be pinned, signed or allowed; a DigestError says
 // why. testdata/vectors has cases of all of this.
 //
+// # The lockfile
+//
+// mcpsign.lock.json is JSON with an indentation of two spaces, members in the
+// order below, servers sorted by name, pins by kind, name and variant; hidden
+// characters are escaped, and a newline ends it. It has no other spelling:
+// Parse accepts what Format writes and nothing else.
+//
+//	{
+//	  "version": 1,
+//	  "servers": [
+//	    {
+//	      "name": "io.github.acme/weather",
+//	      "signed": [                      absent if nothing is signed
+//	        {
+//	          "variant": "linux",          absent if empty
+//	          "sequence": 7,
+//	          "signer": {"key": DIGEST}    or root and subject, or issuer, subject, repository, repositoryID
+//	          "bundle": DIGEST,            of the bundle's bytes
+//	          "trust": [DIGEST]            of the keys (PKIX), roots (DER) and trusted roots it was verified with
+//	        }
+//	      ],
+//	      "pins": [
+//	        {
+//	          "kind": "tool",
+//	          "name": "get_forecast",      absent for instructions
+//	          "variant": "linux",          absent if empty
+//	          "unsigned": true,            absent if a signature of its variant covers it
+//	          "digest": DIGEST,            computed again when the file is read
+//	          "meta": DIGEST,              of the canonical _meta, absent if there is none
+//	          "definition": {...}          the canonical object
+//	        }
+//	      ]
+//	    }
+//	  ]
+//	}
+//
 // The package does no I/O, reads no clock and links no signing code.
 package lock
 
