@@ -18,12 +18,9 @@ evidence.
 		Example: `  mcpsign check io.github.acme/weather listing.json
   mcpsign check weather -- npx -y @acme/weather-mcp`,
 		RunE: func(cmd *cobra.Command, list []string) error {
-			names, s, err := sourceOf(cmd, list, 1)
+			names, s, err := neededSource(cmd, list, 1)
 			if err != nil {
 				return err
-			}
-			if s.empty() {
-				return usage("usage: "+cmd.UseLine(), "a source is needed")
 			}
 			st, err := a.openStore()
 			if err != nil {

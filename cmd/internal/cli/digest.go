@@ -18,12 +18,9 @@ func (a *app) digestCommand() *cobra.Command {
   mcpsign digest --canonical tool:get_forecast listing.json | sha256sum
   mcpsign digest -- npx -y @acme/weather-mcp`,
 		RunE: func(cmd *cobra.Command, list []string) error {
-			_, s, err := sourceOf(cmd, list, 0)
+			_, s, err := neededSource(cmd, list, 0)
 			if err != nil {
 				return err
-			}
-			if s.empty() {
-				return usage("usage: "+cmd.UseLine(), "a source is needed")
 			}
 			l, err := a.listing(cmd.Context(), s)
 			if err != nil {

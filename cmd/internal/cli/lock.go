@@ -22,12 +22,9 @@ compared: nothing changes, and the exit code says what differs.
 		Example: `  mcpsign lock io.github.acme/weather listing.json --bundle r.sigstore.json --key acme.pub
   mcpsign lock io.github.acme/weather -- npx -y @acme/weather-mcp`,
 		RunE: func(cmd *cobra.Command, list []string) error {
-			names, s, err := sourceOf(cmd, list, 1)
+			names, s, err := neededSource(cmd, list, 1)
 			if err != nil {
 				return err
-			}
-			if s.empty() {
-				return usage("usage: "+cmd.UseLine(), "a source is needed")
 			}
 			if len(flags.bundles) > 0 && !flags.names() {
 				return usage("name the publisher's key with --key, or its identity with --signer", "--bundle needs to know who must have signed")

@@ -52,12 +52,9 @@ twice, from two working directories: what it lists must be the same.
   mcpsign sign NAME SOURCE --key leaf.key --cert leaf.pem --chain chain.pem --tsa URL --bundle FILE
   mcpsign sign NAME SOURCE --identity-token FILE --signing-config FILE --trusted-root FILE --bundle FILE`,
 		RunE: func(cmd *cobra.Command, list []string) error {
-			names, s, err := sourceOf(cmd, list, 1)
+			names, s, err := neededSource(cmd, list, 1)
 			if err != nil {
 				return err
-			}
-			if s.empty() {
-				return usage("usage: "+cmd.UseLine(), "a source is needed")
 			}
 			f.numbered = cmd.Flags().Changed("sequence")
 			return a.sign(cmd.Context(), names[0], s, &f)

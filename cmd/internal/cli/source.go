@@ -50,6 +50,15 @@ func sourceOf(cmd *cobra.Command, list []string, n int) ([]string, source, error
 	return names, s, nil
 }
 
+// neededSource is sourceOf for a command that can do nothing without a source.
+func neededSource(cmd *cobra.Command, list []string, n int) ([]string, source, error) {
+	names, s, err := sourceOf(cmd, list, n)
+	if err == nil && s.empty() {
+		err = usage("usage: "+cmd.UseLine(), "a source is needed")
+	}
+	return names, s, err
+}
+
 func (s source) empty() bool { return len(s.files) == 0 && len(s.command) == 0 }
 
 // String returns the source as it was written.
