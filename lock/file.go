@@ -28,6 +28,8 @@ type File struct {
 // A Server is what was approved of one server.
 type Server struct {
 	Name     string     // chosen by the operator, as its publisher signs for it
+	Source   Source     // how it was launched
+	Info     Info       // what it said of itself
 	Evidence []Evidence // sorted by variant, signer; empty if nothing was signed
 	Pins     []Pin      // sorted by kind, name, variant; at least one
 }
@@ -145,6 +147,16 @@ func (s *Server) check() error {
 	if len(s.Pins) == 0 || len(s.Pins) > MaxDefinitions {
 		return fmt.Errorf("has %d pins, want 1 to %d", len(s.Pins), MaxDefinitions)
 	}
+	if !s.Source.empty() {
+		if err := s.Source.check(); err != nil {
+			return err
+		}
+	}
+	for _, f := range s.Info.fields() {
+		if !utf8.ValidString(*f.value) {
+			return fmt.Errorf("the server's own %s is no UTF-8", f.name)
+		}
+	}
 	variants := make(map[string]bool)
 	for i, e := range s.Evidence {
 		if err := e.Signer.check(); err != nil {
@@ -199,22 +211,54 @@ func (f *File) Format() ([]byte, error) {
 // indentation can make a hundred bytes of two.
 func (f *File) format(limit int, out []byte) []byte {
 	w := &writer{out: out, limit: limit}
+	f.write(w)
+	return w.out
+}
+
+func (f *File) write(w *writer) {
 	w.open('{')
 	w.member("version", strconv.Itoa(Version))
 	w.name("servers")
 	w.open('[')
 	for i := range f.Servers {
 		w.element()
+		w.mark(f.Servers[i].Name, "")
 		f.Servers[i].format(w)
 	}
 	w.close(']')
 	w.close('}')
-	return append(w.out, '\n')
+	w.out = append(w.out, '\n')
+}
+
+// Lines are the lines, from 1, on which the entries of a lockfile begin.
+type Lines map[place]int
+
+type place struct{ server, id string }
+
+// Lines returns where the entries of f are in what Format writes.
+func (f *File) Lines() Lines {
+	w := &writer{limit: MaxListing, marks: Lines{}, lines: 1}
+	f.write(w)
+	return w.marks
+}
+
+// Line returns the line of the first pin of kind and name; the server's, if
+// there is no such pin, and 1 if there is no such server.
+func (l Lines) Line(server string, k Kind, name string) int {
+	return max(1, cmp.Or(l[place{server, ID(k, name)}], l[place{server, ""}]))
 }
 
 func (s *Server) format(w *writer) {
 	w.open('{')
 	w.string("name", s.Name)
+	if !s.Source.IsZero() {
+		w.name("source")
+		s.Source.format(w)
+	}
+	if s.Info != (Info{}) {
+		w.name("info")
+		s.Info.format(w)
+	}
 	if len(s.Evidence) > 0 {
 		w.name("signed")
 		w.open('[')
@@ -231,6 +275,7 @@ func (s *Server) format(w *writer) {
 			break
 		}
 		w.element()
+		w.mark(s.Name, p.Definition.ID())
 		p.format(w)
 	}
 	w.close(']')

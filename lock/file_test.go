@@ -473,3 +473,100 @@ func TestCheckName(t *testing.T) {
 		}
 	}
 }
+
+func TestSourceRoundTrip(t *testing.T) {
+	long := make([]string, 1001)
+	for i := range long {
+		long[i] = "x"
+	}
+	for _, test := range []struct {
+		name   string
+		source lock.Source
+		ok     bool
+	}{
+		{"none", lock.Source{}, true},
+		{"command", lock.Source{Command: []string{"npx", "-y", "@acme/weather-mcp@1.4.2", "", "\u202e"}}, true},
+		{"entry", lock.Source{Client: "cursor/weather", Command: []string{"uvx", "${env:X}"}, Env: []string{"A", "B"}}, true},
+		{"url", lock.Source{URL: "https://weather.acme.example:8443/mcp", Env: []string{"TOKEN"}, Headers: []lock.Header{{"Authorization", "Bearer ${TOKEN}"}}}, true},
+		{"both", lock.Source{Command: []string{"x"}, URL: "https://a.example/"}, false},
+		{"neither", lock.Source{Client: "cursor/weather"}, false},
+		{"no program", lock.Source{Command: []string{""}}, false},
+		{"NUL", lock.Source{Command: []string{"a\x00"}}, false},
+		{"no UTF-8", lock.Source{Command: []string{"a\xff"}}, false},
+		{"many", lock.Source{Command: long}, false},
+		{"client without a server", lock.Source{Client: "cursor", Command: []string{"x"}}, false},
+		{"header of a command", lock.Source{Command: []string{"x"}, Headers: []lock.Header{{"A", "b"}}}, false},
+		{"user", lock.Source{URL: "https://me:pw@a.example/"}, false},
+		{"query", lock.Source{URL: "https://a.example/?key=1"}, false},
+		{"empty query", lock.Source{URL: "https://a.example/?"}, false},
+		{"fragment", lock.Source{URL: "https://a.example/#a"}, false},
+		{"scheme", lock.Source{URL: "ftp://a.example/"}, false},
+		{"no host", lock.Source{URL: "https:///a"}, false},
+		{"value", lock.Source{Command: []string{"x"}, Env: []string{"A=b"}}, false},
+		{"env order", lock.Source{Command: []string{"x"}, Env: []string{"B", "A"}}, false},
+		{"env twice", lock.Source{Command: []string{"x"}, Env: []string{"A", "A"}}, false},
+		{"header name", lock.Source{URL: "https://a.example/", Headers: []lock.Header{{"A B", "c"}}}, false},
+		{"header line", lock.Source{URL: "https://a.example/", Headers: []lock.Header{{"A", "b\r\nC: d"}}}, false},
+		{"header order", lock.Source{URL: "https://a.example/", Headers: []lock.Header{{"B", "b"}, {"A", "a"}}}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := pinned(listing(t, `{"tools":[{"name":"a"}]}`))
+			s.Name, s.Source, s.Info = "local", test.source, lock.Info{Name: "\u202ea", ProtocolVersion: "2025-11-25"}
+			out, err := (&lock.File{Servers: []lock.Server{s}}).Format()
+			if (err == nil) != test.ok {
+				t.Fatalf("got error %v", err)
+			}
+			if !test.ok {
+				return
+			}
+			again := must[*lock.File](t)(lock.Parse(out)).Find("local")
+			if !reflect.DeepEqual(again.Source, test.source) || again.Info != s.Info {
+				t.Errorf("got %+v %+v", again.Source, again.Info)
+			}
+		})
+	}
+}
+
+func TestSourceSame(t *testing.T) {
+	command := lock.Source{Command: []string{"npx", "a"}}
+	url := lock.Source{URL: "https://a.example/mcp"}
+	for _, test := range []struct {
+		a, b lock.Source
+		want bool
+	}{
+		{command, lock.Source{Client: "cursor/a", Command: []string{"npx", "a"}, Env: []string{"A"}}, true},
+		{command, lock.Source{Command: []string{"npx", "a", "b"}}, false},
+		{command, lock.Source{Command: []string{"npx a"}}, false},
+		{url, lock.Source{URL: "https://a.example/other"}, true},
+		{url, lock.Source{URL: "http://a.example/mcp"}, false},
+		{url, lock.Source{URL: "https://a.example:8443/mcp"}, false},
+		{url, command, false},
+		{lock.Source{}, lock.Source{}, false},
+	} {
+		if got := test.a.Same(test.b); got != test.want || test.b.Same(test.a) != got {
+			t.Errorf("%+v and %+v: same is %v", test.a, test.b, got)
+		}
+	}
+}
+
+// The line of an entry is the one on which its object opens.
+func TestLines(t *testing.T) {
+	f := fixture(t)
+	lines := f.Lines()
+	text := strings.Split(string(must[[]byte](t)(f.Format())), "\n")
+	for _, s := range f.Servers {
+		at := lines.Line(s.Name, lock.Tool, "not there")
+		if !strings.Contains(text[at], `"name": "`+s.Name+`"`) {
+			t.Errorf("line %d is %s", at, text[at])
+		}
+		for _, p := range s.Pins {
+			at := lines.Line(s.Name, p.Definition.Kind(), p.Definition.Name())
+			if strings.TrimSpace(text[at-1]) != "{" || !strings.Contains(text[at], `"kind": "`+string(p.Definition.Kind())) {
+				t.Errorf("%s: line %d is %s", p.Definition.ID(), at, text[at])
+			}
+		}
+	}
+	if got := lines.Line("nobody", lock.Tool, "a"); got != 1 {
+		t.Errorf("line %d", got)
+	}
+}

@@ -45,6 +45,12 @@
 //	  "servers": [
 //	    {
 //	      "name": "io.github.acme/weather",
+//	      "source": {                      how it was launched, absent if the listing came from files
+//	        "client": "cursor/weather",    absent unless a host's configuration names the rest
+//	        "command": ["npx", "weather"], or "url"
+//	        "env": ["ACME_TOKEN"]          names alone, absent if there are none; so are "headers" of a URL
+//	      },
+//	      "info": {...},                   the server's own name, version and protocolVersion, absent if empty
 //	      "signed": [                      absent if nothing is signed
 //	        {
 //	          "variant": "linux",          absent if empty

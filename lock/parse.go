@@ -117,6 +117,10 @@ func readServer(r *canonical.Reader) (Server, error) {
 		switch name {
 		case "name":
 			s.Name, err = r.String()
+		case "source":
+			s.Source, err = readSource(r)
+		case "info":
+			s.Info, err = readInfo(r)
 		case "signed":
 			err = r.Array(func(int) error {
 				e, err := readEvidence(r)

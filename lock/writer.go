@@ -8,6 +8,16 @@ type writer struct {
 	limit int // bytes after which the rest is of no interest
 	depth int
 	full  bool // the innermost object or array has something in it
+
+	marks Lines // nil if nobody asks for them
+	lines int   // written so far, the one begun included
+}
+
+// mark remembers the line of an entry.
+func (w *writer) mark(server, id string) {
+	if at := (place{server, id}); w.marks != nil && w.marks[at] == 0 {
+		w.marks[at] = w.lines
+	}
 }
 
 // over reports whether more than the limit was written.
@@ -16,6 +26,7 @@ func (w *writer) over() bool { return len(w.out) > w.limit }
 func (w *writer) line() {
 	const indent = "                                                                " // 32 levels
 	w.out = append(w.out, '\n')
+	w.lines++
 	n := 2 * w.depth
 	for ; n > len(indent); n -= len(indent) {
 		w.out = append(w.out, indent...)
@@ -56,6 +67,20 @@ func (w *writer) name(n string) {
 
 func (w *writer) quoted(s string) {
 	w.out = appendVisibleJSON(w.out, canonical.AppendString(nil, s))
+}
+
+// strings writes an array of strings, unless it is empty.
+func (w *writer) strings(name string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	w.name(name)
+	w.open('[')
+	for _, s := range list {
+		w.element()
+		w.quoted(s)
+	}
+	w.close(']')
 }
 
 func (w *writer) member(name, json string) {

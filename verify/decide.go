@@ -69,6 +69,7 @@ func (v *Verifier) Decide(r Request) *Decision {
 	if d.err = r.check(); d.err != nil {
 		return d
 	}
+	d.info = r.Listing.Info()
 	q := v.require(&r)
 	if q == nil {
 		d.rule = "no rule of policy " + v.policy.name

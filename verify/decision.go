@@ -117,6 +117,7 @@ func (r *Request) check() error {
 // A Decision is the outcome of one Request. The zero Decision allows nothing.
 type Decision struct {
 	server      string
+	info        lock.Info // what the server says of itself
 	rule        string
 	expected    []string
 	results     []Result
@@ -251,7 +252,7 @@ func (d *Decision) Pin(xs ...lock.Definition) (*lock.Server, error) {
 	if len(xs) == 0 {
 		return nil, errNothing
 	}
-	s := &lock.Server{Name: d.server}
+	s := &lock.Server{Name: d.server, Info: d.info}
 	pinned := make(map[string]bool, len(xs))
 	for _, x := range xs {
 		pin, err := d.pin(s, x)
