@@ -17,15 +17,19 @@ const module = "github.com/mcpsign/mcpsign"
 // allowed lists what each package may import of ours. Imports run one way, from
 // the command to the digest; a package that is not listed may import nothing.
 var allowed = map[string][]string{
-	"cmd/mcpsign":        {"cmd/internal/cli"},
-	"cmd/internal/cli":   {"cmd/internal/mcp", "sign", "verify", "attest", "lock"},
-	"cmd/internal/mcp":   {},
-	"sign":               {"attest"},
-	"verify":             {"attest", "lock", "internal/canonical"},
-	"attest":             {"lock", "internal/canonical"},
-	"lock":               {"internal/canonical"},
-	"internal/canonical": {},
-	"internal/sigtest":   {},
+	"cmd/mcpsign":           {"cmd/internal/cli"},
+	"cmd/internal/cli":      {"cmd/internal/mcp", "cmd/internal/hosts", "cmd/internal/lint", "cmd/internal/baseline", "sign", "verify", "attest", "lock"},
+	"cmd/internal/mcp":      {},
+	"cmd/internal/hosts":    {"lock", "internal/canonical"},
+	"cmd/internal/lint":     {"lock", "internal/canonical"},
+	"cmd/internal/baseline": {"lock", "internal/canonical"},
+	"sign":                  {"attest"},
+	"verify":                {"attest", "lock", "internal/canonical"},
+	"attest":                {"lock", "internal/canonical"},
+	"lock":                  {"internal/canonical"},
+	"internal/canonical":    {},
+	"internal/sigtest":      {},
+	"internal/mcptest":      {},
 }
 
 // foreign lists the imports of others that stay in the packages named: no
@@ -37,9 +41,9 @@ var foreign = map[string][]string{
 	"github.com/sigstore/":            {"sign", "verify", "internal/sigtest", "cmd/internal/cli"},
 	"google.golang.org/protobuf":      {"sign", "verify", "internal/sigtest"},
 	"github.com/in-toto/":             {"attest", "verify", "sign", "internal/sigtest"},
-	"os":                              {"cmd/mcpsign", "cmd/internal/cli", "cmd/internal/mcp"},
-	"net/http":                        {"sign", "internal/sigtest", "cmd/internal/cli"},
-	"encoding/json":                   {"cmd/internal/cli", "cmd/internal/mcp", "sign", "internal/sigtest"},
+	"os":                              {"cmd/mcpsign", "cmd/internal/cli", "cmd/internal/mcp", "internal/mcptest"},
+	"net/http":                        {"sign", "internal/sigtest", "internal/mcptest", "cmd/internal/cli", "cmd/internal/mcp"},
+	"encoding/json":                   {"cmd/internal/cli", "cmd/internal/mcp", "sign", "internal/sigtest", "internal/mcptest"},
 }
 
 // aliases names the packages of sigstore-go that are imported under one name

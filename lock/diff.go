@@ -1,185 +1,125 @@
 package lock
 
-import (
-	"bytes"
-	"strconv"
-
-	"github.com/mcpsign/mcpsign/internal/canonical"
-)
-
-// A Change is one difference between what is pinned and what is listed.
+// A Change is one difference between what was there and what is listed.
 type Change struct {
-	Kind   Kind
-	Name   string
-	Op     Op
-	Fields []Field // for Changed: at least one, in the order of the canonical form
+	Kind     Kind
+	Name     string
+	Op       Op
+	Fields   []Field  // for Changed: at least one, in the order of the canonical form
+	Severity Severity // the highest of Fields; High for Added, Normal for Removed, Low for MetaChanged
+	Meta     bool     // the top-level _meta, which is not hashed, differs as well; for MetaChanged it is all that does
+
+	// Renamed is, for Added, the name of the one definition of the kind that was
+	// removed and is the same but for its name; for Removed it is the new name.
+	// It is empty if there is none, and if several could be meant. It is a
+	// remark: the definition under its new name is as new as any other.
+	Renamed string
+
+	// Spelling is set for Changed if every field is spelling only, see
+	// Field.Spelling: the definition means what it meant.
+	Spelling bool
 }
 
-// An Op is a way in which a definition differs from its pin.
+// An Op is a way in which a definition differs.
 type Op string
 
 const (
 	Added   Op = "added"
 	Removed Op = "removed"
 	Changed Op = "changed"
+
+	// MetaChanged has the same digest and another top-level _meta, which nobody
+	// signs: it is for information, no drift and no reason to refuse anything.
+	MetaChanged Op = "meta_changed"
 )
 
-// A Field is one value that differs.
-type Field struct {
-	Pointer  string // RFC 6901, within the definition
-	Old, New []byte // canonical JSON; nil if absent
+// Diff compares a listing with the pins of s. A definition that equals the pin
+// of any variant has not changed, but for its _meta if no such pin has that;
+// one that equals none is compared with the first. Definitions without a digest
+// are neither changed nor removed: they are in the listing's Refused. Changes
+// are in the order of the listing, followed by what was removed, in the order
+// of the pins.
+func (s *Server) Diff(l *Listing) []Change {
+	changes := append(s.changes(l), s.removed(l)...)
+	s.renames(l, changes)
+	return changes
 }
 
-// Diff compares a listing with the pins of s. A definition that equals the pin
-// of any variant has not changed; one that equals none is compared with the
-// first. Definitions without a digest are neither changed nor removed: they
-// are in the listing's Refused.
-func (s *Server) Diff(l *Listing) []Change {
-	if s == nil {
-		s = &Server{}
+// Diff compares two listings, without any pins, as Server.Diff does. What old
+// refuses counts as not there.
+func Diff(old, new *Listing) []Change { return serverOf(old).Diff(new) }
+
+// serverOf returns a server with all of l as its pins.
+func serverOf(l *Listing) *Server {
+	s := &Server{Pins: make([]Pin, len(l.Definitions))}
+	for i, d := range l.Definitions {
+		s.Pins[i].Definition = d
 	}
+	return s
+}
+
+// changes returns what is listed and not pinned as it is.
+func (s *Server) changes(l *Listing) []Change {
 	var changes []Change
-	listed := make(map[string]bool, len(l.Definitions))
-	for _, r := range l.Refused {
-		listed[ID(r.Kind, r.Name)] = true
-	}
 	for _, d := range l.Definitions {
-		listed[d.ID()] = true
-		pins := s.Pin(d.kind, d.name)
+		var pins []Pin
+		if s != nil {
+			pins = s.Pin(d.kind, d.name)
+		}
 		if len(pins) == 0 {
-			changes = append(changes, Change{Kind: d.kind, Name: d.name, Op: Added})
+			changes = append(changes, Change{Kind: d.kind, Name: d.name, Op: Added, Severity: High})
 			continue
 		}
-		if !pinned(pins, d) {
-			changes = append(changes, Change{d.kind, d.name, Changed, Compare(pins[0].Definition, d)})
+		if same, meta := pinned(pins, d); same {
+			if !meta {
+				changes = append(changes, Change{Kind: d.kind, Name: d.name, Op: MetaChanged, Severity: Low, Meta: true})
+			}
+			continue
 		}
+		old := pins[0].Definition
+		c := Change{Kind: d.kind, Name: d.name, Op: Changed, Fields: Compare(old, d), Severity: Low, Meta: old.meta != d.meta, Spelling: true}
+		for _, f := range c.Fields {
+			c.Severity = max(c.Severity, f.Severity)
+			c.Spelling = c.Spelling && f.Spelling()
+		}
+		changes = append(changes, c)
 	}
-	last := ""
+	return changes
+}
+
+// removed returns what is pinned and not listed.
+func (s *Server) removed(l *Listing) []Change {
+	if s == nil || len(s.Pins) == 0 {
+		return nil
+	}
+	type id struct {
+		kind Kind
+		name string
+	}
+	listed := make(map[id]bool, len(l.Definitions)+len(l.Refused))
+	for _, d := range l.Definitions {
+		listed[id{d.kind, d.name}] = true
+	}
+	for _, r := range l.Refused {
+		listed[id{r.Kind, r.Name}] = true
+	}
+	var changes []Change
 	for _, p := range s.Pins {
-		if id := p.Definition.ID(); !listed[id] && id != last {
-			changes = append(changes, Change{Kind: p.Definition.kind, Name: p.Definition.name, Op: Removed})
-			last = id
+		if x := (id{p.Definition.kind, p.Definition.name}); !listed[x] {
+			listed[x] = true // another variant's pin is the same removal
+			changes = append(changes, Change{Kind: x.kind, Name: x.name, Op: Removed, Severity: Normal})
 		}
 	}
 	return changes
 }
 
-func pinned(pins []Pin, d Definition) bool {
+// pinned reports whether d equals a pin, and whether one such has its _meta too.
+func pinned(pins []Pin, d Definition) (same, meta bool) {
 	for _, p := range pins {
 		if p.Definition.digest == d.digest {
-			return true
+			same = true
+			meta = meta || p.Definition.meta == d.meta
 		}
 	}
-	return false
-}
-
-// Compare lists the values that differ between two definitions. Objects are
-// compared member by member and arrays index by index; a value that differs in
-// type or is on one side only is one field.
-func Compare(old, new Definition) []Field {
-	return compareValues(nil, "", old.form, new.form)
-}
-
-// compareValues appends the differences of two canonical values.
-func compareValues(fields []Field, pointer string, old, new []byte) []Field {
-	switch {
-	case bytes.Equal(old, new):
-		return fields
-	case len(old) == 0 || len(new) == 0: // the zero Definition
-	case old[0] == '{' && new[0] == '{':
-		return compareObjects(fields, pointer, members(old), members(new))
-	case old[0] == '[' && new[0] == '[':
-		a, b := elements(old), elements(new)
-		for i := range max(len(a), len(b)) {
-			at := canonical.Child(pointer, strconv.Itoa(i))
-			switch {
-			case i >= len(a):
-				fields = append(fields, Field{at, nil, b[i]})
-			case i >= len(b):
-				fields = append(fields, Field{at, a[i], nil})
-			default:
-				fields = compareValues(fields, at, a[i], b[i])
-			}
-		}
-		return fields
-	}
-	return append(fields, Field{pointer, old, new})
-}
-
-// compareObjects merges two sorted lists of members.
-func compareObjects(fields []Field, pointer string, a, b []namedValue) []Field {
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(b) == 0 || len(a) > 0 && canonical.Less(a[0].name, b[0].name):
-			fields = append(fields, Field{canonical.Child(pointer, a[0].name), a[0].value, nil})
-			a = a[1:]
-		case len(a) == 0 || canonical.Less(b[0].name, a[0].name):
-			fields = append(fields, Field{canonical.Child(pointer, b[0].name), nil, b[0].value})
-			b = b[1:]
-		default:
-			fields = compareValues(fields, canonical.Child(pointer, a[0].name), a[0].value, b[0].value)
-			a, b = a[1:], b[1:]
-		}
-	}
-	return fields
-}
-
-type namedValue struct {
-	name  string
-	value []byte
-}
-
-// members splits a canonical object.
-func members(form []byte) []namedValue {
-	var ms []namedValue
-	for i := 1; form[i] != '}'; {
-		if form[i] == ',' {
-			i++
-		}
-		end := stringEnd(form, i)
-		value := valueEnd(form, end+1)
-		ms = append(ms, namedValue{canonical.Unquote(form[i:end]), form[end+1 : value]})
-		i = value
-	}
-	return ms
-}
-
-// elements splits a canonical array.
-func elements(form []byte) [][]byte {
-	var es [][]byte
-	for i := 1; form[i] != ']'; {
-		if form[i] == ',' {
-			i++
-		}
-		end := valueEnd(form, i)
-		es = append(es, form[i:end])
-		i = end
-	}
-	return es
-}
-
-// valueEnd returns the index behind the canonical value that starts at i.
-func valueEnd(form []byte, i int) int {
-	for depth := 0; ; {
-		switch form[i] {
-		case '"':
-			i = stringEnd(form, i)
-		case '{', '[':
-			depth++
-			i++
-		case '}', ']':
-			depth--
-			i++
-		case ',', ':':
-			i++
-			continue
-		default:
-			for i < len(form) && form[i] != ',' && form[i] != '}' && form[i] != ']' {
-				i++
-			}
-		}
-		if depth == 0 {
-			return i
-		}
-	}
+	return same, meta
 }

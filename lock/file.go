@@ -198,23 +198,17 @@ func (f *File) Format() ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("lockfile: %w", err)
 	}
-	out := f.format(MaxListing, nil)
-	if len(out) > MaxListing {
+	w := &writer{limit: MaxListing}
+	if f.write(w); w.over() {
 		return nil, fmt.Errorf("lockfile: %w", tooLarge("lockfile", MaxListing))
 	}
-	return out, nil
+	return w.out, nil
 }
 
-// format appends f, which is checked, to out. Each server, signature and
-// definition has lines of its own, so that one changed definition is one hunk
-// of a diff. If that takes more than limit bytes it may leave something out:
-// indentation can make a hundred bytes of two.
-func (f *File) format(limit int, out []byte) []byte {
-	w := &writer{out: out, limit: limit}
-	f.write(w)
-	return w.out
-}
-
+// write writes f, which is checked. Each server, signature and definition has
+// lines of its own, so that one changed definition is one hunk of a diff. If w
+// is over its limit it may leave something out: indentation can make a hundred
+// bytes of two.
 func (f *File) write(w *writer) {
 	w.open('{')
 	w.member("version", strconv.Itoa(Version))

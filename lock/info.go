@@ -43,3 +43,29 @@ func readInfo(r *canonical.Reader) (Info, error) {
 	})
 	return i, err
 }
+
+// CompareInfo lists what a server says of itself otherwise than before, by the
+// member's name as a pointer. Another name behind the same pins is of severity
+// High: it may be another server.
+func CompareInfo(old, new Info) []Field {
+	var fields []Field
+	for i, f := range new.fields() {
+		before, after := *old.fields()[i].value, *f.value
+		if before == after {
+			continue
+		}
+		change := Field{Pointer: canonical.Child("", f.name), Old: optionalJSON(before), New: optionalJSON(after)}
+		if f.name == "name" {
+			change.Severity = High
+		}
+		fields = append(fields, change)
+	}
+	return fields
+}
+
+func optionalJSON(s string) []byte {
+	if s == "" {
+		return nil
+	}
+	return canonical.AppendString(nil, s)
+}

@@ -32,9 +32,6 @@ func Parse(data []byte) (*File, error) {
 	if len(data) > MaxListing {
 		return nil, &ParseError{0, tooLarge("lockfile", MaxListing)}
 	}
-	if i := mergeMarker(data); i >= 0 {
-		return nil, &ParseError{line(data, i), errors.New("there is a merge conflict marker")}
-	}
 	f := &File{}
 	r := canonical.NewReader(data)
 	r.Indented = true
@@ -43,6 +40,9 @@ func Parse(data []byte) (*File, error) {
 		err = r.End()
 	}
 	if err != nil {
+		if i := mergeMarker(data); i >= 0 {
+			return nil, &ParseError{line(data, i), errors.New("there is a merge conflict marker")}
+		}
 		at := r.Offset()
 		if e := (*canonical.Error)(nil); errors.As(err, &e) {
 			at = e.Offset
@@ -52,12 +52,10 @@ func Parse(data []byte) (*File, error) {
 	if err := f.check(); err != nil {
 		return nil, &ParseError{0, err}
 	}
-	written := f.format(len(data), make([]byte, 0, len(data)))
-	if !bytes.Equal(written, data) {
-		i := 0
-		for i < min(len(written), len(data)) && written[i] == data[i] {
-			i++
-		}
+	w := &writer{limit: len(data), want: data, out: make([]byte, 0, 2*settleSize)}
+	f.write(w)
+	if w.settle(); w.same < len(data) || w.differs {
+		i := w.same
 		cause := errors.New("not in the form that mcpsign writes")
 		if i < len(data) && data[i] == '\r' {
 			cause = errors.New("line ends are CRLF: keep the file as it is written (in .gitattributes: *.lock.json -text)")

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"encoding/binary"
 	"fmt"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -76,10 +77,16 @@ func Visible(s string) string {
 // as JSON escapes: the same string, in a spelling a reviewer can see.
 func appendVisibleJSON(dst, quoted []byte) []byte {
 	for i := 0; i < len(quoted); {
-		if quoted[i] < utf8.RuneSelf && quoted[i] != 0x7F {
-			dst = append(dst, quoted[i])
+		start := i
+		for i+8 <= len(quoted) && allVisible(quoted[i:i+8]) {
+			i += 8
+		}
+		for i < len(quoted) && quoted[i] < 0x7F {
 			i++
-			continue
+		}
+		dst = append(dst, quoted[start:i]...)
+		if i == len(quoted) {
+			break
 		}
 		r, n := utf8.DecodeRune(quoted[i:])
 		switch {
@@ -94,6 +101,14 @@ func appendVisibleJSON(dst, quoted []byte) []byte {
 		i += n
 	}
 	return dst
+}
+
+// allVisible reports whether eight bytes of a canonical string are all below
+// 0x7F: none has its highest bit set, and none gets it by adding 1.
+func allVisible(b []byte) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	w := binary.LittleEndian.Uint64(b)
+	return (w|(w+ones))&tops == 0
 }
 
 // VisibleJSON returns a value in canonical form fit for a terminal: hidden

@@ -1,6 +1,14 @@
 package lock
 
-import "github.com/mcpsign/mcpsign/internal/canonical"
+import (
+	"bytes"
+
+	"github.com/mcpsign/mcpsign/internal/canonical"
+)
+
+// settleSize is after how many bytes what is written is compared: few enough to
+// stay in a processor's cache.
+const settleSize = 64 << 10
 
 // A writer writes JSON indented by two spaces.
 type writer struct {
@@ -8,6 +16,11 @@ type writer struct {
 	limit int // bytes after which the rest is of no interest
 	depth int
 	full  bool // the innermost object or array has something in it
+
+	// What is written is compared with want and not kept, unless want is nil.
+	want    []byte
+	same    int // bytes that are as in want
+	differs bool
 
 	marks Lines // nil if nobody asks for them
 	lines int   // written so far, the one begun included
@@ -20,11 +33,32 @@ func (w *writer) mark(server, id string) {
 	}
 }
 
-// over reports whether more than the limit was written.
-func (w *writer) over() bool { return len(w.out) > w.limit }
+// over reports whether more than the limit was written, or something that is
+// not as in want.
+func (w *writer) over() bool { return len(w.out) > w.limit || w.differs }
+
+// settle compares what was written since the last time.
+func (w *writer) settle() {
+	if w.want == nil || w.differs {
+		return
+	}
+	rest := w.want[w.same:]
+	if bytes.HasPrefix(rest, w.out) {
+		w.same += len(w.out)
+		w.out = w.out[:0]
+		return
+	}
+	w.differs = true
+	for i := 0; i < min(len(rest), len(w.out)) && rest[i] == w.out[i]; i++ {
+		w.same++
+	}
+}
 
 func (w *writer) line() {
 	const indent = "                                                                " // 32 levels
+	if len(w.out) >= settleSize {
+		w.settle()
+	}
 	w.out = append(w.out, '\n')
 	w.lines++
 	n := 2 * w.depth
@@ -133,10 +167,12 @@ func (w *writer) canonical(form []byte) {
 
 // stringEnd returns the index behind the canonical string that starts at i.
 func stringEnd(form []byte, i int) int {
-	for i++; form[i] != '"'; i++ {
-		if form[i] == '\\' {
-			i++
+	for i++; ; {
+		end := i + bytes.IndexByte(form[i:], '"')
+		slash := bytes.IndexByte(form[i:end], '\\')
+		if slash < 0 {
+			return end + 1
 		}
+		i += slash + 2
 	}
-	return i + 1
 }

@@ -3,14 +3,18 @@
 //
 // Usage:
 //
+//	mcpsign list [NAME] SOURCE [-o raw]
 //	mcpsign digest SOURCE
 //	mcpsign key generate --out FILE
 //	mcpsign sign NAME SOURCE --bundle FILE (--key FILE [--cert FILE --chain FILE] [--tsa URL] |
 //	        --identity-token FILE --signing-config FILE --trusted-root FILE) [--exclude KIND:NAME]
 //	mcpsign verify NAME SOURCE --bundle FILE (--key FILE | --signer IDENTITY | --policy FILE)
 //	mcpsign verify [NAME] [--policy FILE]
-//	mcpsign lock NAME SOURCE [--bundle FILE --key FILE ...]
-//	mcpsign check NAME SOURCE
+//	mcpsign lock NAME SOURCE [--bundle FILE --key FILE ...] [--from FILE]
+//	mcpsign lock --all client:HOST
+//	mcpsign check NAME [SOURCE] [--lint] [--fail-on CODES]
+//	mcpsign diff NAME [SOURCE]
+//	mcpsign diff OLD NEW
 //	mcpsign inspect FILE
 //	mcpsign demo
 //	mcpsign version
@@ -20,8 +24,21 @@
 //
 // SOURCE is where a listing comes from: files with JSON-RPC responses, results
 // or an array of tools, which together are one listing; - for standard input;
-// or -- COMMAND ARGS, a server that is started and listed over stdio. Flags
-// stand before the --.
+// -- COMMAND ARGS, a server that is started and listed over stdio; the http or
+// https URL of a server, listed over streamable HTTP; or client:HOST/SERVER, an
+// entry in the configuration of claude-desktop, claude-code, cursor, vscode,
+// windsurf, gemini or codex. Flags stand before the --.
+//
+// Check and diff without SOURCE, and list, digest, check and diff with --all,
+// launch what the lockfile records; --run allows that where there is no terminal
+// to ask at. With --all client:HOST they and lock are about every entry there.
+//
+// # Output
+//
+// Results go to standard output, or with -o FORMAT=FILE to a file: text, json,
+// of list also raw, and of check, diff, lock and verify also sarif and
+// markdown. Several -o write several of them. output.schema.json beside this
+// file is the schema of the JSON.
 //
 // # Files
 //
@@ -34,7 +51,8 @@
 // # Environment
 //
 // MCPSIGN_PASSWORD is the passphrase of private keys; a server that is started
-// does not see it. SOURCE_DATE_EPOCH is the default for --sequence.
+// does not see it. Headers name variables, --header 'Authorization: Bearer
+// ${TOKEN}'; an ${input:ID} of VS Code is MCPSIGN_INPUT_ID. SOURCE_DATE_EPOCH is the default for --sequence.
 //
 // # Exit codes
 //
@@ -52,8 +70,9 @@
 //	14  evidence is invalid
 //	15  signer, server or kind is not the one allowed
 //	16  expired, rolled back, contradictory
+//	17  the lint has a finding that --fail-on names
 //
-// Where several apply, 14 wins over 16, 15, 13, 12, 10 and 11, and these over
+// Where several apply, 14 wins over 16, 15, 13, 12, 10, 11 and 17, and these over
 // 1 to 6.
 package main
 
@@ -70,7 +89,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cli.Run(ctx, cli.Process{
-		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now,
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now,
 	})
 	stop()
 	os.Exit(int(code))

@@ -2,21 +2,29 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
+	"github.com/mcpsign/mcpsign/cmd/internal/cli"
 	"github.com/mcpsign/mcpsign/internal/sigtest"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -26,7 +34,50 @@ import (
 // copied under that name, so that what os.Executable returns runs as mcpsign
 // again.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"mcpsign": main})
+	testscript.Main(m, map[string]func(){"mcpsign": checkedMain})
+}
+
+// checkedMain is main, but that JSON on standard output has to have the
+// published schema.
+func checkedMain() {
+	var stdout bytes.Buffer
+	if !slices.Contains(os.Args, "json") {
+		main()
+	}
+	code := cli.Run(context.Background(), cli.Process{
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: io.MultiWriter(os.Stdout, &stdout), Stderr: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now,
+	})
+	if bytes.HasPrefix(stdout.Bytes(), []byte("{\n  \"command\": ")) {
+		if err := checkOutput(stdout.Bytes()); err != nil {
+			fmt.Fprintln(os.Stderr, "error: the output does not have the published schema:", err)
+			os.Exit(99)
+		}
+	}
+	os.Exit(int(code))
+}
+
+//go:embed output.schema.json
+var outputSchema []byte
+
+// checkOutput validates JSON output against the published schema.
+func checkOutput(stdout []byte) error {
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(outputSchema))
+	if err != nil {
+		return err
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("output.schema.json", schema); err != nil {
+		return err
+	}
+	compiled, err := c.Compile("output.schema.json")
+	if err != nil {
+		return err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(stdout))
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(doc)
 }
 
 // TestScript runs the sessions of testdata/script. They are what a user would

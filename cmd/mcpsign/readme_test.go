@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/mcpsign/mcpsign/verify"
 )
 
@@ -25,8 +27,8 @@ func readmeBlocks(t *testing.T) []block {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(data), "\n"); n > 150 {
-		t.Errorf("README.md has %d lines, at most 150 are read", n)
+	if n := strings.Count(string(data), "\n"); n > 190 {
+		t.Errorf("README.md has %d lines, at most 190 are read", n)
 	}
 	var blocks []block
 	for _, m := range regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$").FindAllStringSubmatch(string(data), -1) {
@@ -48,7 +50,9 @@ func TestREADME(t *testing.T) {
 				u.do(t, strings.TrimSpace(line))
 			}
 		case "yaml":
-			if _, err := verify.ParsePolicy("README.md", []byte(b.text)); err != nil {
+			if strings.HasPrefix(b.text, "jobs:") {
+				checkWorkflow(t, b.text)
+			} else if _, err := verify.ParsePolicy("README.md", []byte(b.text)); err != nil {
 				t.Errorf("the policy: %v", err)
 			}
 		case "go":
@@ -61,6 +65,41 @@ func TestREADME(t *testing.T) {
 		if found[language] == 0 {
 			t.Errorf("README.md has no block of %s", language)
 		}
+	}
+}
+
+// checkWorkflow checks that a job gives the action inputs that it has.
+func checkWorkflow(t *testing.T, text string) {
+	t.Helper()
+	var workflow struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Uses string
+				With map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	var a action
+	readYAML(t, "action.yml", &a)
+	used := 0
+	for _, j := range workflow.Jobs {
+		for _, s := range j.Steps {
+			if !strings.HasPrefix(s.Uses, "mcpsign/mcpsign@") {
+				continue
+			}
+			for input := range s.With {
+				used++
+				if _, ok := a.Inputs[input]; !ok {
+					t.Errorf("the action has no input %s", input)
+				}
+			}
+		}
+	}
+	if used == 0 {
+		t.Error("the workflow does not use the action")
 	}
 }
 

@@ -19,19 +19,28 @@ import (
 
 // A Process is what a run sees of the world, besides files.
 type Process struct {
-	Args   []string // without the program's name
-	Stdin  io.Reader
-	Stdout io.Writer
-	Stderr io.Writer
-	Getenv func(string) string
-	Now    func() time.Time
+	Args      []string // without the program's name
+	Stdin     io.Reader
+	Stdout    io.Writer
+	Stderr    io.Writer
+	LookupEnv func(string) (string, bool)
+	Now       func() time.Time
 }
 
 // app is one run.
 type app struct {
 	Process
-	output string // text or json
-	lock   string // path of the lockfile
+	command string   // without the program's name
+	outputs []string // values of -o
+	sinks   []sink   // what they say
+	lock    string   // path of the lockfile
+	live    sourceFlags
+}
+
+// Getenv returns a variable of the environment, empty if it is not set.
+func (p *Process) Getenv(name string) string {
+	v, _ := p.LookupEnv(name)
+	return v
 }
 
 // Run runs one command and returns the exit code. An error is printed once, to
@@ -87,22 +96,23 @@ templates, instructions), pins what was approved, and verifies both offline.`,
 			if err := emptyFlag(cmd); err != nil {
 				return err
 			}
-			if a.output != "text" && a.output != "json" {
-				return usage("write -o text or -o json", fmt.Sprintf("output format \"%s\" is not known", lock.Visible(a.output)))
-			}
-			return nil
+			a.command = strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+			var err error
+			a.sinks, err = sinks(cmd, a.outputs)
+			return err
 		},
 	}
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.output, "output", "o", "text", "output format: text or json")
+	flags.StringArrayVarP(&a.outputs, "output", "o", nil, "`FORMAT[=FILE]`: text (the default), json; of some commands raw, sarif or markdown (repeatable)")
 	flags.StringVar(&a.lock, "lock", defaultLock, "path of the lockfile; bundles lie beside it in .mcpsign")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fail(ExitUsage, err, "see: "+cmd.CommandPath()+" --help")
 	})
+	root.SetUsageFunc(printUsage)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(helpCommand(root))
-	root.AddCommand(a.digestCommand(), a.keyCommand(), a.signCommand(), a.verifyCommand(), a.lockCommand(),
-		a.checkCommand(), a.inspectCommand(), a.demoCommand(), a.demoServerCommand(), a.versionCommand())
+	root.AddCommand(a.digestCommand(), a.keyCommand(), a.signCommand(), a.verifyCommand(), a.listCommand(), a.lockCommand(),
+		a.checkCommand(), a.diffCommand(), a.inspectCommand(), a.demoCommand(), a.demoServerCommand(), a.versionCommand())
 	return root
 }
 

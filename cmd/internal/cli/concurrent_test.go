@@ -148,7 +148,7 @@ func TestServerHangs(t *testing.T) {
 	var stdout, stderr strings.Builder
 	code := Run(ctx, Process{
 		Args: []string{"digest", "--", self}, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
-		Getenv: func(string) string { return "" }, Now: time.Now,
+		LookupEnv: func(string) (string, bool) { return "", false }, Now: time.Now,
 	})
 	if code != ExitServer || stdout.String() != "" || countLines(stderr.String(), "error: ") != 1 {
 		t.Errorf("exit %d, want %d\n%s%s", code, ExitServer, stdout.String(), stderr.String())

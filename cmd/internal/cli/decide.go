@@ -11,9 +11,10 @@ import (
 // A judgement is a decision with what was put into it, for the report.
 type judgement struct {
 	server   string
-	source   string   // as the user wrote it, for the next command; empty for the lockfile itself
-	bundles  []string // files that were named
-	folder   string   // of the lockfile
+	source   string      // as the user wrote it, for the next command; empty for the lockfile itself
+	launch   lock.Source // how the server was launched
+	bundles  []string    // files that were named
+	folder   string      // of the lockfile
 	listing  *lock.Listing
 	entry    *lock.Server // nil: nothing is pinned
 	decision *verify.Decision
@@ -29,7 +30,8 @@ type query struct {
 	name    string
 	source  source
 	flags   *trustFlags
-	listing *lock.Listing // nil: read the source
+	listing *lock.Listing // of the lockfile; nil: fetched
+	fetched *fetched      // nil: read the source
 	compare bool          // with the pins; else the signatures of the source alone
 }
 
@@ -66,9 +68,13 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		request.Bundles = append(request.Bundles, recorded...)
 	}
 	if j.listing == nil {
-		if j.listing, err = a.listing(ctx, q.source); err != nil {
-			return nil, err
+		got := q.fetched
+		if got == nil {
+			if got, err = a.listing(ctx, q.source); err != nil {
+				return nil, err
+			}
 		}
+		j.listing, j.launch = got.Listing, got.launch
 		// The lockfile by itself must verify anywhere; a listing must not be
 		// older than what was pinned on this machine.
 		if request.Seen, err = a.seen(name); err != nil {

@@ -65,7 +65,7 @@ func TestDemoFails(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var out bytes.Buffer
-	a := &app{Process: Process{Stdout: &out, Stderr: &out, Getenv: os.Getenv, Now: time.Now}}
+	a := &app{Process: Process{Stdout: &out, Stderr: &out, LookupEnv: os.LookupEnv, Now: time.Now}}
 	step := func(s demoStep) error { return a.demoStep(context.Background(), self, dir, s) }
 
 	lock := demoStep{args: []string{"lock", "weather", "--", "mcpsign", demoServer, "1"}, says: "locked"}

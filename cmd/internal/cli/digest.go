@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +11,7 @@ import (
 
 func (a *app) digestCommand() *cobra.Command {
 	var canonical string
+	var all allFlags
 	cmd := &cobra.Command{
 		Use:   "digest SOURCE",
 		Short: "Print the digest of every definition",
@@ -18,24 +20,36 @@ func (a *app) digestCommand() *cobra.Command {
   mcpsign digest --canonical tool:get_forecast listing.json | sha256sum
   mcpsign digest -- npx -y @acme/weather-mcp`,
 		RunE: func(cmd *cobra.Command, list []string) error {
-			_, s, err := neededSource(cmd, list, 0)
-			if err != nil {
-				return err
-			}
-			l, err := a.listing(cmd.Context(), s)
-			if err != nil {
-				return err
-			}
 			if canonical != "" {
-				return a.canonical(l, canonical)
+				_, s, err := neededSource(cmd, list, 0)
+				if err != nil {
+					return err
+				}
+				got, err := a.listing(cmd.Context(), s)
+				if err != nil {
+					return err
+				}
+				return a.canonical(got.Listing, canonical)
 			}
-			if err := a.printDigests(l); err != nil {
-				return err
+			var targets []target
+			if all.all {
+				var err error
+				if targets, err = a.listTargets(cmd, list, &all); err != nil {
+					return err
+				}
+			} else {
+				_, s, err := neededSource(cmd, list, 0)
+				if err != nil {
+					return err
+				}
+				targets = []target{{name: s.String(), source: s}}
 			}
-			return refusedError(l)
+			return a.emitDigests(a.fetchAll(cmd.Context(), targets), all.all)
 		},
 	}
 	cmd.Flags().StringVar(&canonical, "canonical", "", "print the canonical bytes of one definition (kind:name), without a newline; on a terminal in a spelling that shows all")
+	all.add(cmd.Flags())
+	a.live.add(cmd.Flags())
 	return cmd
 }
 
@@ -65,6 +79,8 @@ func (a *app) canonical(l *lock.Listing, id string) error {
 // The JSON of digest.
 type (
 	digestDoc struct {
+		Server        string         `json:"server,omitempty"` // with --all
+		Error         string         `json:"error,omitempty"`
 		Definitions   []digestEntry  `json:"definitions"`
 		Refused       []refusedEntry `json:"refused"`
 		ToolSetDigest string         `json:"toolSetDigest,omitempty"`
@@ -85,28 +101,68 @@ type (
 	}
 )
 
-func (a *app) printDigests(l *lock.Listing) error {
-	if a.output == "json" {
-		doc := digestDoc{Definitions: []digestEntry{}, Refused: []refusedEntry{}}
-		for _, d := range l.Definitions {
-			doc.Definitions = append(doc.Definitions, digestEntry{d.Kind(), d.Name(), d.Digest().String()})
-		}
-		for _, r := range l.Refused {
-			doc.Refused = append(doc.Refused, refusedEntry{r.Kind, r.Name, r.Index, r.Err.Code, r.Err.Pointer, r.Err.Offset})
-		}
-		if d, err := l.ToolSetDigest(); err == nil {
-			doc.ToolSetDigest = d.String()
-		}
-		if d, err := l.Digest(); err == nil {
-			doc.ListingDigest = d.String()
-		}
-		return a.printJSON(doc)
-	}
-	for _, d := range l.Definitions {
-		fmt.Fprintf(a.Stdout, "%s  %s\n", d.Digest(), show(d.Kind(), d.Name()))
-	}
+func refusedEntries(l *lock.Listing) []refusedEntry {
+	list := []refusedEntry{}
 	for _, r := range l.Refused {
-		fmt.Fprintf(a.Stderr, "refused: %s (number %d of its kind): %v\n", show(r.Kind, r.Name), r.Index+1, r.Err)
+		list = append(list, refusedEntry{r.Kind, r.Name, r.Index, r.Err.Code, r.Err.Pointer, r.Err.Offset})
 	}
-	return nil
+	return list
+}
+
+func digestDocument(l *lock.Listing) digestDoc {
+	doc := digestDoc{Definitions: []digestEntry{}, Refused: refusedEntries(l)}
+	for _, d := range l.Definitions {
+		doc.Definitions = append(doc.Definitions, digestEntry{d.Kind(), d.Name(), d.Digest().String()})
+	}
+	if d, err := l.ToolSetDigest(); err == nil {
+		doc.ToolSetDigest = d.String()
+	}
+	if d, err := l.Digest(); err == nil {
+		doc.ListingDigest = d.String()
+	}
+	return doc
+}
+
+func (a *app) emitDigests(all []fetch, many bool) error {
+	if len(all) == 1 && all[0].err != nil {
+		return all[0].err // nothing was listed
+	}
+	var outcomes []error
+	docs := []digestDoc{}
+	for _, f := range all {
+		if f.err != nil {
+			outcomes, docs = append(outcomes, f.err), append(docs, digestDoc{Server: f.name, Error: oneLine(f.err.Error()), Definitions: []digestEntry{}, Refused: []refusedEntry{}})
+			continue
+		}
+		doc := digestDocument(f.got.Listing)
+		if many {
+			doc.Server = f.name
+		}
+		outcomes, docs = append(outcomes, refusedError(f.got.Listing)), append(docs, doc)
+		for _, r := range f.got.Refused {
+			fmt.Fprintf(a.Stderr, "refused: %s (number %d of its kind): %v\n", show(r.Kind, r.Name), r.Index+1, r.Err)
+		}
+	}
+	out := form{document: docs[0], text: func(w io.Writer) { digestLines(w, docs) }}
+	if many {
+		out.document = map[string]any{"servers": docs}
+	}
+	if err := a.emit(out); err != nil {
+		return err
+	}
+	return combine(outcomes)
+}
+
+func digestLines(w io.Writer, docs []digestDoc) {
+	for _, doc := range docs {
+		if doc.Server != "" {
+			fmt.Fprintf(w, "%s\n", lock.Visible(doc.Server))
+		}
+		if doc.Error != "" {
+			fmt.Fprintf(w, "REFUSED  %s\n", doc.Error)
+		}
+		for _, d := range doc.Definitions {
+			fmt.Fprintf(w, "%s  %s\n", d.Digest, show(d.Kind, d.Name))
+		}
+	}
 }

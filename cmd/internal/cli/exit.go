@@ -12,7 +12,7 @@ import (
 )
 
 // An ExitCode is what the process tells its caller. Codes are stable: 0 is
-// yes, 1 to 6 mean that nothing could be said, 10 to 16 are a no.
+// yes, 1 to 6 mean that nothing could be said, 10 to 17 are a no.
 type ExitCode int
 
 const (
@@ -30,12 +30,13 @@ const (
 	ExitInvalid  ExitCode = 14 // evidence is invalid
 	ExitWrong    ExitCode = 15 // signer, server or kind is not the one allowed
 	ExitOutdated ExitCode = 16 // expired, rolled back, contradictory
+	ExitLint     ExitCode = 17 // the lint has a finding that --fail-on names
 )
 
 // precedence lists the codes from the one that wins to the one that loses when
 // several apply.
 var precedence = []ExitCode{
-	ExitInvalid, ExitOutdated, ExitWrong, ExitUnsigned, ExitNoDigest, ExitDrift, ExitUnpinned,
+	ExitInvalid, ExitOutdated, ExitWrong, ExitUnsigned, ExitNoDigest, ExitDrift, ExitUnpinned, ExitLint,
 	ExitInternal, ExitTrust, ExitServer, ExitService, ExitInput, ExitUsage, ExitYes,
 }
 

@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/mcpsign/mcpsign/internal/sigtest"
 )
@@ -25,7 +28,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "mcpsign":
 		os.Exit(int(Run(context.Background(), Process{
-			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now,
+			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now,
 		})))
 	case "ends":
 	case "hangs":
@@ -60,10 +63,35 @@ func (u *user) run(args ...string) result {
 	var stdout, stderr bytes.Buffer
 	code := Run(context.Background(), Process{
 		Args: args, Stdin: strings.NewReader(u.stdin), Stdout: &stdout, Stderr: &stderr,
-		Getenv: func(name string) string { return u.env[name] },
-		Now:    func() time.Time { return time.Now().Add(u.clock) },
+		LookupEnv: func(name string) (string, bool) { v, ok := u.env[name]; return v, ok },
+		Now:       func() time.Time { return time.Now().Add(u.clock) },
 	})
-	return result{code, stdout.String(), stderr.String()}
+	r := result{code, stdout.String(), stderr.String()}
+	if strings.HasPrefix(r.stdout, "{\n  \"command\": ") {
+		checkOutput(u.t, r.stdout)
+	}
+	return r
+}
+
+// outputSchema is the published schema of what -o json prints.
+var outputSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	return jsonschema.NewCompiler().Compile("../../mcpsign/output.schema.json")
+})
+
+// checkOutput validates JSON output against the published schema.
+func checkOutput(t testing.TB, stdout string) {
+	t.Helper()
+	schema, err := outputSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(stdout))
+	if err == nil {
+		err = schema.Validate(doc)
+	}
+	if err != nil {
+		t.Errorf("the output does not have the published schema: %v\n%.2000s", err, stdout)
+	}
 }
 
 // must runs a command that ends with the code.

@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/list"
@@ -23,7 +23,7 @@ func (a *app) inspectCommand() *cobra.Command {
 			if err != nil {
 				return fail(ExitInternal, err, "")
 			}
-			if bytes.HasPrefix(data, []byte("{\n  \"version\": ")) {
+			if looksLikeLock(data) {
 				f, err := lock.Parse(data)
 				if err != nil {
 					return fail(ExitUsage, inFile(err, names), "")
@@ -38,14 +38,14 @@ func (a *app) inspectCommand() *cobra.Command {
 const notVerified = "not verified"
 
 func (a *app) inspectLock(f *lock.File) error {
-	if a.output == "json" {
-		return a.printJSON(lockDocument(f))
-	}
 	t := list.NewWriter()
 	t.SetStyle(list.StyleConnectedLight)
 	for _, s := range f.Servers {
 		t.AppendItem("server " + s.Name)
 		t.Indent()
+		if !s.Source.IsZero() {
+			t.AppendItem("launched as " + launchText(s.Source))
+		}
 		for _, e := range s.Evidence {
 			t.AppendItem(fmt.Sprintf("signed by %s", e.Signer))
 			t.Indent()
@@ -62,12 +62,11 @@ func (a *app) inspectLock(f *lock.File) error {
 		}
 		t.UnIndent()
 	}
-	return a.printTree(t)
+	return a.emitTree(lockDocument(f), t)
 }
 
-func (a *app) printTree(t list.Writer) error {
-	_, err := fmt.Fprintf(a.Stdout, "%s\n%s\n", notVerified, t.Render())
-	return err
+func (a *app) emitTree(document any, t list.Writer) error {
+	return a.emit(form{document: document, text: func(w io.Writer) { fmt.Fprintf(w, "%s\n%s\n", notVerified, t.Render()) }})
 }
 
 type (
@@ -77,8 +76,17 @@ type (
 	}
 	serverDoc struct {
 		Name   string      `json:"name"`
+		Source *sourceDoc  `json:"source,omitempty"`
+		Info   *infoDoc    `json:"info,omitempty"`
 		Signed []signedDoc `json:"signed"`
 		Pins   []pinDoc    `json:"pins"`
+	}
+	sourceDoc struct {
+		Client  string            `json:"client,omitempty"`
+		Command []string          `json:"command,omitempty"`
+		URL     string            `json:"url,omitempty"`
+		Env     []string          `json:"env,omitempty"`
+		Headers map[string]string `json:"headers,omitempty"`
 	}
 	signedDoc struct {
 		Variant  string      `json:"variant"`
@@ -104,7 +112,16 @@ func lockDocument(f *lock.File) lockDoc {
 }
 
 func serverDocument(s *lock.Server) serverDoc {
-	d := serverDoc{Name: s.Name, Signed: []signedDoc{}}
+	d := serverDoc{Name: s.Name, Info: infoDocument(s.Info), Signed: []signedDoc{}}
+	if from := s.Source; !from.IsZero() {
+		d.Source = &sourceDoc{from.Client, from.Command, from.URL, from.Env, nil}
+		for _, h := range from.Headers {
+			if d.Source.Headers == nil {
+				d.Source.Headers = map[string]string{}
+			}
+			d.Source.Headers[h.Name] = h.Value
+		}
+	}
 	for _, e := range s.Evidence {
 		d.Signed = append(d.Signed, signedDoc{e.Variant, e.Sequence, e.Signer, e.Bundle.String()})
 	}
@@ -126,27 +143,43 @@ func (a *app) inspectBundles(name string, bundles [][]byte) error {
 		docs = append(docs, bundleDocument(u))
 		bundleTree(t, u)
 	}
-	if a.output == "json" {
-		return a.printJSON(map[string]any{"status": notVerified, "bundles": docs})
-	}
-	return a.printTree(t)
+	return a.emitTree(map[string]any{"status": notVerified, "bundles": docs}, t)
 }
 
 type (
 	bundleDoc struct {
-		MediaType    string                `json:"mediaType"`
-		Key          string                `json:"key,omitempty"`
-		Certificates []*verify.Certificate `json:"certificates,omitempty"`
-		Timestamps   []time.Time           `json:"timestamps,omitempty"`
-		LogEntries   []verify.LogEntry     `json:"logEntries,omitempty"`
-		PayloadType  string                `json:"payloadType"`
-		Payload      string                `json:"payload"`
-		Problem      string                `json:"problem,omitempty"`
+		MediaType    string           `json:"mediaType"`
+		Key          string           `json:"key,omitempty"`
+		Certificates []certificateDoc `json:"certificates,omitempty"`
+		Timestamps   []time.Time      `json:"timestamps,omitempty"`
+		LogEntries   []logEntryDoc    `json:"logEntries,omitempty"`
+		PayloadType  string           `json:"payloadType"`
+		Payload      string           `json:"payload"`
+		Problem      string           `json:"problem,omitempty"`
+	}
+	certificateDoc struct {
+		Subject    string    `json:"subject"`
+		Issuer     string    `json:"issuer"`
+		Names      []string  `json:"names"`
+		OIDCIssuer string    `json:"oidcIssuer,omitempty"`
+		NotBefore  time.Time `json:"notBefore"`
+		NotAfter   time.Time `json:"notAfter"`
+	}
+	logEntryDoc struct {
+		Log   string    `json:"log"`
+		Index int64     `json:"index"`
+		Time  time.Time `json:"time,omitzero"`
 	}
 )
 
 func bundleDocument(u *verify.Unverified) bundleDoc {
-	d := bundleDoc{u.MediaType, u.Key, u.Certificates, u.Timestamps, u.LogEntries, u.PayloadType, string(u.Payload), ""}
+	d := bundleDoc{MediaType: u.MediaType, Key: u.Key, Timestamps: u.Timestamps, PayloadType: u.PayloadType, Payload: string(u.Payload)}
+	for _, c := range u.Certificates {
+		d.Certificates = append(d.Certificates, certificateDoc{c.Subject, c.Issuer, append([]string{}, c.Names...), c.OIDCIssuer, c.NotBefore, c.NotAfter})
+	}
+	for _, e := range u.LogEntries {
+		d.LogEntries = append(d.LogEntries, logEntryDoc{e.Log, e.Index, e.Time})
+	}
 	if u.Problem != nil {
 		d.Problem = u.Problem.Error()
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -74,11 +75,10 @@ func (a *app) generateKey(out string) error {
 	if err := createFile(out+".pub", public, 0o644); err != nil {
 		return err
 	}
-	if a.output == "json" {
-		return a.printJSON(map[string]string{"key": out, "public": out + ".pub", "identity": "key:" + id.String()})
-	}
-	fmt.Fprintf(a.Stdout, "key:%s\n", id)
-	return nil
+	return a.emit(form{
+		document: map[string]string{"key": out, "public": out + ".pub", "identity": "key:" + id.String()},
+		text:     func(w io.Writer) { fmt.Fprintf(w, "key:%s\n", id) },
+	})
 }
 
 // encodeKey returns the PEM of a key as PKCS#8, encrypted with the password if

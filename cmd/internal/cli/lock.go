@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -10,63 +12,118 @@ import (
 
 func (a *app) lockCommand() *cobra.Command {
 	var flags trustFlags
+	var all allFlags
+	var from string
 	cmd := &cobra.Command{
-		Use:   "lock NAME SOURCE",
-		Short: "Pin the definitions of a server for the first time",
-		Long: `Pin what a server lists, in ` + defaultLock + `. With --bundle and who must have
-signed it, nothing is pinned that does not verify, and the signer is recorded;
-without, the pins are marked unsigned. A server that is locked already is only
-compared: nothing changes, and the exit code says what differs.
+		Use:         "lock NAME SOURCE",
+		Annotations: reports,
+		Short:       "Pin the definitions of a server for the first time",
+		Long: `Pin what a server lists, and how it is launched, in ` + defaultLock + `. With
+--bundle and who must have signed it, nothing is pinned that does not verify, and
+the signer is recorded; without, the pins are marked unsigned. A server that is
+locked already is only compared: nothing changes, the exit code says what differs.
 
 ` + sourceHelp,
 		Example: `  mcpsign lock io.github.acme/weather listing.json --bundle r.sigstore.json --key acme.pub
-  mcpsign lock io.github.acme/weather -- npx -y @acme/weather-mcp`,
+  mcpsign lock io.github.acme/weather -- npx -y @acme/weather-mcp
+  mcpsign lock --all client:cursor`,
 		RunE: func(cmd *cobra.Command, list []string) error {
-			names, s, err := neededSource(cmd, list, 1)
-			if err != nil {
-				return err
-			}
 			if len(flags.bundles) > 0 && !flags.names() {
 				return usage("name the publisher's key with --key, or its identity with --signer", "--bundle needs to know who must have signed")
 			}
+			var targets []target
+			var err error
 			st, err := a.openStore()
 			if err != nil {
 				return err
 			}
 			defer st.close()
-			return a.lockServer(cmd, st, query{name: names[0], source: s, flags: &flags, compare: true})
+			switch {
+			case !all.all:
+				var names []string
+				var s source
+				names, s, err = neededSource(cmd, list, 1)
+				targets = append(targets, target{source: s})
+				if err == nil {
+					targets[0].name = names[0]
+				}
+			case len(list) == 0:
+				err = usage("name the host: mcpsign lock --all client:HOST", "--all needs to know which servers to pin")
+			case len(flags.bundles) > 0 || from != "":
+				err = usage("lock the server by itself", "--bundle and --from are about one server")
+			default:
+				targets, err = a.allTargets(cmd, st, list, &all)
+			}
+			if err != nil {
+				return err
+			}
+			r := st.report()
+			r.many = all.all
+			for _, f := range a.fetchAll(cmd.Context(), targets) {
+				r.entries = append(r.entries, a.lockServer(cmd.Context(), st, f, &flags, from))
+			}
+			if now, err := a.openStore(); err == nil {
+				r.file = now.file
+				now.close()
+			}
+			return a.report(r)
 		},
 	}
+	cmd.Flags().StringVar(&from, "from", "", "lockfile of another pinning tool: pin only what still matches it")
+	cmd.Flags().BoolVar(&all.all, "all", false, "every server of the SOURCEs client:HOST")
 	flags.add(cmd.Flags())
+	a.live.add(cmd.Flags())
 	return cmd
 }
 
-func (a *app) lockServer(cmd *cobra.Command, st *store, q query) error {
-	_, entry, err := st.resolve(q.name)
+// lockServer pins one server, or compares it if it is pinned already.
+func (a *app) lockServer(ctx context.Context, st *store, f fetch, flags *trustFlags, from string) entry {
+	e := entry{server: f.name, err: f.err}
+	if e.err != nil {
+		return e
+	}
+	j, err := a.judge(ctx, st, query{name: f.name, source: f.source, fetched: f.got, flags: flags, compare: true})
 	if err != nil {
-		return err
+		e.err = err
+		return e
 	}
-	if entry != nil {
-		fmt.Fprintf(a.Stderr, "note: %s is locked already: nothing is changed\n", entry.Name)
+	if j.entry != nil {
+		a.note(j.server + " is locked already: nothing is changed")
+		return newEntry(j, j.outcome())
 	}
-	j, err := a.judge(cmd.Context(), st, q)
-	if err != nil {
-		return err
+	if e.err = refusedError(j.listing); e.err != nil {
+		return e
 	}
-	if entry != nil {
-		return a.report(j)
+	if e.err = checkSecrets(f.got.launch); e.err != nil {
+		return e
 	}
-	if err := refusedError(j.listing); err != nil {
-		return err
+	if from != "" {
+		if e.others, e.err = compareOther(from, j.server, j.listing); e.err != nil {
+			return e
+		}
 	}
 	pinned, err := j.decision.Pin(j.listing.Definitions...)
 	if err != nil {
 		j.compare = len(j.decision.Expected()) == 0
-		if refused := a.report(j); refused != nil {
-			return refused
+		if refused := j.outcome(); refused != nil {
+			err = refused
 		}
-		return err
+		return newEntry(j, err)
 	}
+	pinned.Source = f.got.launch
+	if e.err = a.pin(st, j, pinned); e.err != nil {
+		return e
+	}
+	// What check will say from now on.
+	j.request.Lock, j.entry = pinned, pinned
+	j.decide(j.request, true)
+	done := newEntry(j, j.outcome())
+	done.pinned, done.others, done.path = pinned, e.others, st.path
+	return done
+}
+
+// pin raises the state, then writes the lockfile.
+func (a *app) pin(st *store, j *judgement, pinned *lock.Server) error {
 	state, err := a.state()
 	if err != nil {
 		return err
@@ -74,10 +131,7 @@ func (a *app) lockServer(cmd *cobra.Command, st *store, q query) error {
 	if err := state.record(pinned.Name, j.decision.HighWater()); err != nil {
 		return err
 	}
-	if err := a.writeLock(st, j, pinned); err != nil {
-		return err
-	}
-	return a.printLocked(j, pinned)
+	return a.writeLock(st, j, pinned)
 }
 
 // writeLock adds a server to the lockfile, unless another process has locked
@@ -125,23 +179,20 @@ func (j *judgement) content(d lock.Digest) []byte {
 	return j.verifier.Material(d)
 }
 
-func (a *app) printLocked(j *judgement, pinned *lock.Server) error {
-	if a.output == "json" {
-		// What check will say from now on.
-		j.request.Lock, j.entry = pinned, pinned
-		j.decide(j.request, true)
-		return a.printJSON(j.document(j.outcome()))
-	}
-	for _, p := range pinned.Pins {
+// pinnedText prints what was pinned.
+func pinnedText(w io.Writer, s *lock.Server, path string) {
+	for _, p := range s.Pins {
 		how := "signed"
 		if p.Unsigned {
 			how = "unsigned"
 		}
-		fmt.Fprintf(a.Stdout, "pinned   %s  %s  %s\n", show(p.Definition.Kind(), p.Definition.Name()), p.Definition.Digest(), how)
+		fmt.Fprintf(w, "pinned   %s  %s  %s\n", show(p.Definition.Kind(), p.Definition.Name()), p.Definition.Digest(), how)
 	}
-	for _, e := range pinned.Evidence {
-		fmt.Fprintf(a.Stdout, "signed   by %s, sequence %d\n", e.Signer, e.Sequence)
+	for _, e := range s.Evidence {
+		fmt.Fprintf(w, "signed   by %s, sequence %d\n", e.Signer, e.Sequence)
 	}
-	fmt.Fprintf(a.Stdout, "locked   %s in %s\n", pinned.Name, lock.Visible(a.lock))
-	return nil
+	if !s.Source.IsZero() {
+		fmt.Fprintf(w, "launch   %s\n", launchText(s.Source))
+	}
+	fmt.Fprintf(w, "locked   %s in %s\n", s.Name, lock.Visible(path))
 }

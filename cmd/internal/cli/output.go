@@ -1,24 +1,121 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/mcpsign/mcpsign/lock"
 )
 
-// printJSON writes one JSON document to standard output, in a spelling in which
-// every character shows: terminals get to see it as well.
-func (a *app) printJSON(v any) error {
+// The formats in which results are written.
+const (
+	formatText     = "text"
+	formatJSON     = "json"
+	formatSARIF    = "sarif"
+	formatMarkdown = "markdown"
+	formatRaw      = "raw"
+)
+
+// formatsKey is the annotation of a command with the formats it writes besides
+// text and JSON.
+const formatsKey = "formats"
+
+// reports are the formats of a command that judges or compares.
+var reports = map[string]string{formatsKey: formatSARIF + " " + formatMarkdown}
+
+// A sink is one of the places that a result is written to.
+type sink struct {
+	format string
+	file   string // empty: standard output
+}
+
+// sinks reads the values of -o: FORMAT or FORMAT=FILE.
+func sinks(cmd *cobra.Command, values []string) ([]sink, error) {
+	known := append([]string{formatText, formatJSON}, strings.Fields(cmd.Annotations[formatsKey])...)
+	if len(values) == 0 {
+		return []sink{{format: formatText}}, nil
+	}
+	var list []sink
+	for _, v := range values {
+		format, file, named := strings.Cut(v, "=")
+		s := sink{format, file}
+		switch {
+		case !slices.Contains(known, format):
+			return nil, usage("write -o "+strings.Join(known, ", "), fmt.Sprintf("output format \"%s\" is not known here", lock.Visible(format)))
+		case named && file == "":
+			return nil, usage("write -o "+format+"=FILE", "-o "+format+"= names no file")
+		case slices.ContainsFunc(list, func(o sink) bool { return o.file == file }):
+			return nil, usage("send one of them to a file: -o "+format+"=FILE", "two formats go to one place")
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// A form is a result in the formats that its command has.
+type form struct {
+	text     func(w io.Writer)
+	document any     // for JSON: an object
+	report   *report // for SARIF and Markdown
+	raw      func(w io.Writer)
+}
+
+// emit writes a result to every place that -o names.
+func (a *app) emit(f form) error {
+	for _, s := range a.sinks {
+		var b bytes.Buffer
+		var err error
+		switch s.format {
+		case formatText:
+			f.text(&b)
+		case formatRaw:
+			f.raw(&b)
+		case formatJSON:
+			err = a.writeJSON(&b, f.document)
+		case formatSARIF:
+			err = f.report.sarif(&b)
+		case formatMarkdown:
+			f.report.markdown(&b)
+		}
+		if err == nil && s.file == "" {
+			_, _ = a.Stdout.Write(b.Bytes()) // it remembers an error, which Run returns if nothing is worse
+		} else if err == nil {
+			err = s.write(b.Bytes())
+		}
+		if err != nil {
+			return fail(ExitInternal, fmt.Errorf("the result as %s: %w", s.format, err), "")
+		}
+	}
+	return nil
+}
+
+// write writes the file, so that it is there whole or as it was before.
+func (s sink) write(data []byte) error {
+	root, err := os.OpenRoot(filepath.Dir(s.file))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return writeFile(root, filepath.Base(s.file), data, 0o644)
+}
+
+// writeJSON writes one JSON document that begins with the command's name, in a
+// spelling in which every character shows: terminals get to see it as well.
+func (a *app) writeJSON(w io.Writer, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.Stdout, lock.VisibleJSON(data))
+	_, err = fmt.Fprintf(w, "{\n  \"command\": \"%s\",\n%s\n", a.command, lock.VisibleJSON(bytes.TrimPrefix(data, []byte("{\n"))))
 	return err
 }
 
@@ -38,8 +135,11 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 // terminal reports whether what is written to o is shown to someone.
-func (o *output) terminal() bool {
-	f, ok := o.Writer.(*os.File)
+func (o *output) terminal() bool { return isTerminal(o.Writer) }
+
+// isTerminal reports whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
@@ -54,12 +154,24 @@ func readFile(name string, limit int64) ([]byte, error) {
 }
 
 func readAll(r io.Reader, name string, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	data, err := readUpTo(r, limit)
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s has more than %d bytes", lock.Visible(name), limit)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("%s has more than %d bytes", lock.Visible(name), limit)
-	}
 	return data, nil
+}
+
+// readUpTo reads limit bytes and one more, which says that there are more.
+func readUpTo(r io.Reader, limit int64) ([]byte, error) {
+	var b bytes.Buffer
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() <= limit {
+			b.Grow(int(info.Size()) + bytes.MinRead) // so that it does not grow in steps
+		}
+	}
+	_, err := b.ReadFrom(io.LimitReader(r, limit+1))
+	return b.Bytes(), err
 }

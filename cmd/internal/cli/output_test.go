@@ -27,12 +27,12 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// TestPrintJSON checks that JSON is the same value in a spelling that shows.
-func TestPrintJSON(t *testing.T) {
+// TestWriteJSON checks that JSON is the same value in a spelling that shows.
+func TestWriteJSON(t *testing.T) {
 	const name = "get\x1b[31m\u202e\u200b\U000E0041\u009b\\<é>\n"
 	var out bytes.Buffer
-	a := &app{Process: Process{Stdout: &out}}
-	if err := a.printJSON(map[string]string{"name": name}); err != nil {
+	a := &app{command: "list"}
+	if err := a.writeJSON(&out, map[string]string{"name": name}); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range out.String() {
@@ -41,7 +41,7 @@ func TestPrintJSON(t *testing.T) {
 		}
 	}
 	var got map[string]string
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got["name"] != name {
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got["name"] != name || got["command"] != "list" {
 		t.Errorf("%q: %q, %v", out.String(), got["name"], err)
 	}
 }

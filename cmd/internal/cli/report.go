@@ -1,27 +1,137 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
-	"strings"
 
+	"github.com/mcpsign/mcpsign/cmd/internal/lint"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
 
-// The JSON of verify, check and lock.
+// A report is what a command that judges or compares has found, for each
+// server.
+type report struct {
+	entries []entry
+	many    bool       // the command is about many servers, if it found only one
+	file    *lock.File // the lockfile, for the places in it; nil if there is none
+	path    string     // of the lockfile
+}
+
+// An entry is what was found out about one server. Without a judgement and
+// changes, err says why there are none.
+type entry struct {
+	server    string
+	path      string     // of the lockfile
+	judgement *judgement // nil: there was none
+	changes   []lock.Change
+	info      []lock.Field // of what the server says of itself
+	launch    string       // how the launch differs from the recorded one; empty if it does not
+	findings  []lint.Finding
+	pinned    *lock.Server // what lock has pinned
+	others    []string     // what it says about the lockfile of another tool
+	err       error        // nil for a yes
+}
+
+// report returns a report about servers of the store.
+func (s *store) report(entries ...entry) *report {
+	return &report{entries: entries, file: s.file, path: s.path}
+}
+
+// newEntry returns the entry of a judgement.
+func newEntry(j *judgement, outcome error) entry {
+	e := entry{server: j.server, judgement: j, err: outcome}
+	if j.entry != nil && j.compare {
+		e.changes = j.entry.Diff(j.listing)
+		if j.source != "" { // the lockfile itself says nothing new of the server
+			e.info = lock.CompareInfo(j.entry.Info, j.listing.Info())
+			e.launch = launchNote(j.entry.Source, j.launch)
+		}
+	}
+	return e
+}
+
+// launchNote says that a server is launched in another way than the lockfile
+// records.
+func launchNote(recorded, now lock.Source) string {
+	if recorded.IsZero() || now.IsZero() || recorded.Same(now) {
+		return ""
+	}
+	return fmt.Sprintf("%s (recorded) %s (now)", launchText(recorded), launchText(now))
+}
+
+func launchText(s lock.Source) string {
+	if s.URL != "" {
+		return quoteWords([]string{s.Origin()})
+	}
+	return quoteWords(s.Command)
+}
+
+// report writes what was found and returns the error that it comes down to.
+func (a *app) report(r *report) error {
+	var outcomes []error
+	for _, e := range r.entries {
+		outcomes = append(outcomes, e.err)
+	}
+	outcome := combine(outcomes)
+	if outcome != nil && r.nothing() {
+		if codeOf(outcome) == ExitUsage {
+			return outcome
+		}
+		// The error says it all; a report for machines has to say it too.
+		a.sinks = slices.DeleteFunc(a.sinks, func(s sink) bool { return s.format == formatText })
+	}
+	if err := a.emit(form{text: r.text, document: r.document(), report: r}); err != nil {
+		return err
+	}
+	return outcome
+}
+
+// nothing reports whether the report is about one server of which nothing is
+// known.
+func (r *report) nothing() bool {
+	return !r.many && len(r.entries) == 1 && r.entries[0].judgement == nil && len(r.entries[0].changes)+len(r.entries[0].others) == 0
+}
+
+func (r *report) text(w io.Writer) {
+	for _, e := range r.entries {
+		if r.many {
+			fmt.Fprintf(w, "%s\n", e.server)
+		}
+		e.text(w)
+	}
+}
+
+func (r *report) document() any {
+	docs := []reportDoc{}
+	for _, e := range r.entries {
+		docs = append(docs, e.document())
+	}
+	if !r.many && len(docs) == 1 {
+		return docs[0]
+	}
+	return struct {
+		Servers []reportDoc `json:"servers"`
+	}{docs}
+}
+
+// The JSON of verify, check, lock and diff.
 type (
 	reportDoc struct {
 		Server      string          `json:"server"`
-		Rule        string          `json:"rule"`
+		Rule        string          `json:"rule,omitempty"`
 		Authority   []authority     `json:"authority,omitempty"`
 		Exit        ExitCode        `json:"exit"`
-		Definitions []resultDoc     `json:"definitions"`
-		Bundles     []diagnosticDoc `json:"bundles,omitempty"` // that do not count
-		Missing     []string        `json:"missing,omitempty"` // bundles that the lockfile records and that are not there
+		Error       string          `json:"error,omitempty"` // why there is no yes
+		Definitions []resultDoc     `json:"definitions,omitempty"`
+		Changes     []changeDoc     `json:"changes,omitempty"`
+		Info        []fieldDoc      `json:"info,omitempty"`     // of what the server says of itself
+		Launch      string          `json:"launch,omitempty"`   // how it is launched otherwise than recorded
+		Findings    []findingDoc    `json:"findings,omitempty"` // of the lint
+		Other       []string        `json:"other,omitempty"`    // about the lockfile of another tool
+		Bundles     []diagnosticDoc `json:"bundles,omitempty"`  // that do not count
+		Missing     []string        `json:"missing,omitempty"`  // bundles that the lockfile records and that are not there
 		Expected    []string        `json:"expected,omitempty"`
 	}
 	resultDoc struct {
@@ -33,13 +143,7 @@ type (
 		Pinned  string          `json:"pinned,omitempty"`
 		Signed  string          `json:"signed,omitempty"`
 		Signers []lock.Signer   `json:"signers,omitempty"`
-		Changes []fieldDoc      `json:"changes,omitempty"`
 		Error   string          `json:"error,omitempty"`
-	}
-	fieldDoc struct {
-		Pointer string  `json:"pointer"`
-		Old     *string `json:"old,omitempty"` // canonical JSON
-		New     *string `json:"new,omitempty"`
 	}
 	diagnosticDoc struct {
 		Bundle string        `json:"bundle"`
@@ -49,153 +153,24 @@ type (
 	}
 )
 
-// fine reports whether a result is a yes: allowed, or where pins are not
-// asked for, verified.
-func (j *judgement) fine(r verify.Result) bool {
-	if j.compare {
-		return r.Verdict == verify.Allow
+func (e *entry) document() reportDoc {
+	doc := reportDoc{Server: e.server, Launch: e.launch, Changes: changeDocs(e.changes), Info: fieldDocs(e.info), Findings: findingDocs(e.findings), Other: e.others}
+	if e.err != nil {
+		doc.Exit, doc.Error = codeOf(e.err), oneLine(e.err.Error())
 	}
-	return r.Has(verify.Verified) && !r.Has(verify.Blocked)
+	if e.judgement != nil {
+		e.judgement.document(&doc)
+	}
+	return doc
 }
 
-// outcome returns the error of a judgement, nil for a yes, with the code that
-// its reasons come down to.
-func (j *judgement) outcome() error {
-	err := j.decision.Err()
-	if !j.compare {
-		err = j.decision.SignedErr()
-	}
-	if err == nil {
-		return nil
-	}
-	var denied *verify.DeniedError
-	if !errors.As(err, &denied) {
-		if len(j.decision.Results()) == 0 {
-			return fail(worst(ExitDrift, codeOf(err)), fmt.Errorf("%s: %w", j.server, err), "a listing without definitions is never good")
-		}
-		return err
-	}
-	codes := []ExitCode{}
-	reasons := make(map[ExitCode]verify.Reason) // the first with the code
-	total, no := 0, 0
-	for _, r := range j.decision.Results() {
-		total++
-		if j.fine(r) {
-			continue
-		}
-		no++
-		for _, reason := range r.Reasons {
-			c := reasonCode(reason)
-			if c == ExitYes || reason == verify.NotLocked && !j.compare {
-				continue
-			}
-			if codes = append(codes, c); reasons[c] == "" {
-				reasons[c] = reason
-			}
-		}
-	}
-	code := worst(codes...)
-	return fail(code, fmt.Errorf("%s: %d of %d definitions are not allowed: %s", j.server, no, total, reasons[code]), j.hint(code))
-}
-
-// hint says what to do next.
-func (j *judgement) hint(code ExitCode) string {
-	switch code {
-	case ExitDrift:
-		return "read the changes; a genuine release is signed, as its publisher documents: " + j.verifyCommand()
-	case ExitUnpinned:
-		if j.entry == nil {
-			return "pin what was read and found good: mcpsign lock " + j.server + " " + j.source
-		}
-		return "read what is new: mcpsign digest --canonical " + j.first(verify.NotLocked) + " " + j.source
-	case ExitNoDigest:
-		return "see what is refused and where: mcpsign digest " + j.source
-	case ExitUnsigned:
-		return j.unsignedHint()
-	case ExitInvalid:
-		return "fetch the bundle again from the publisher's release; look at this one: " + j.inspectCommand()
-	case ExitWrong:
-		return "compare who signed what with what the publisher documents: " + j.inspectCommand()
-	case ExitOutdated:
-		return "use the newest release of the server and its bundle"
-	case ExitTrust:
-		if j.source == "" && len(j.read) == 0 {
-			return "restore " + evidenceDir + " from version control"
-		}
-		return "name the material with --key, --roots, --tsa-roots or --trusted-root"
-	}
-	return ""
-}
-
-func (j *judgement) unsignedHint() string {
-	switch {
-	case j.first(verify.NoRule) != "":
-		return "check the spelling of " + j.server + ", and ask who keeps the policy"
-	case len(j.decision.HighWater()) > 0:
-		return "what is listed is not what was signed: keep it from the model, and ask the publisher; what was signed: " + j.inspectCommand()
-	case len(j.missing) > 0:
-		return "restore " + evidenceDir + " from version control, then: mcpsign verify " + j.server
-	case j.source == "":
-		return "ask who keeps the policy, and the publisher for a release that is signed"
-	}
-	return "the bundle is a file *.sigstore.json of the publisher's release; with it: " + j.verifyCommand()
-}
-
-// first returns the first definition with a reason, as a word for a shell;
-// empty if there is none.
-func (j *judgement) first(reason verify.Reason) string {
-	for _, r := range j.decision.Results() {
-		if r.Has(reason) {
-			return quoteWords([]string{lock.ID(r.Kind, r.Name)})
-		}
-	}
-	return ""
-}
-
-// verifyCommand is the command that verifies the source with a bundle, which
-// the user has to find, as the user has to know the publisher.
-func (j *judgement) verifyCommand() string {
-	return "mcpsign verify " + j.server + " --bundle RELEASE.sigstore.json --signer PUBLISHER " + j.source
-}
-
-// inspectCommand is the command that shows the bundle that was judged.
-func (j *judgement) inspectCommand() string {
-	file := "FILE"
-	switch {
-	case len(j.bundles) == 1:
-		file = quoteWords(j.bundles)
-	case len(j.bundles) == 0 && j.entry != nil && len(j.entry.Evidence) == 1:
-		file = quoteWords([]string{filepath.Join(j.folder, blobName(j.entry.Evidence[0].Bundle))})
-	}
-	return "mcpsign inspect " + file
-}
-
-// report prints a judgement to standard output.
-func (a *app) report(j *judgement) error {
-	outcome := j.outcome()
-	if a.output == "json" {
-		if err := a.printJSON(j.document(outcome)); err != nil {
-			return err
-		}
-		return outcome
-	}
-	j.text(a.Stdout)
-	return outcome
-}
-
-func (j *judgement) document(outcome error) reportDoc {
-	doc := reportDoc{Server: j.server, Rule: j.decision.Rule(), Authority: j.read, Definitions: []resultDoc{}, Expected: j.decision.Expected()}
-	if outcome != nil {
-		doc.Exit = codeOf(outcome)
-	}
+func (j *judgement) document(doc *reportDoc) {
+	doc.Rule, doc.Authority, doc.Expected = j.decision.Rule(), j.read, j.decision.Expected()
 	for _, r := range j.decision.Results() {
 		d := resultDoc{Kind: r.Kind, Name: r.Name, Verdict: j.verdict(r), Reasons: j.reasons(r),
 			Digest: digestText(r.Digest), Pinned: digestText(r.Pinned), Signed: digestText(r.Signed), Signers: r.Signers}
 		if r.Refused != nil {
 			d.Error = r.Refused.Error()
-		}
-		for _, f := range j.fields(r) {
-			d.Changes = append(d.Changes, fieldDoc{f.Pointer, jsonText(f.Old), jsonText(f.New)})
 		}
 		doc.Definitions = append(doc.Definitions, d)
 	}
@@ -209,7 +184,6 @@ func (j *judgement) document(outcome error) reportDoc {
 	for _, d := range j.missing {
 		doc.Missing = append(doc.Missing, d.String())
 	}
-	return doc
 }
 
 // verdict names a verdict. Where pins are not asked for it is about the
@@ -235,150 +209,4 @@ func digestText(d lock.Digest) string {
 		return ""
 	}
 	return d.String()
-}
-
-func jsonText(form []byte) *string {
-	if form == nil {
-		return nil
-	}
-	s := string(form)
-	return &s
-}
-
-// fields returns what differs between a listed definition and its pin.
-func (j *judgement) fields(r verify.Result) []lock.Field {
-	if j.entry == nil || r.Digest.IsZero() || r.Pinned.IsZero() || r.Pinned == r.Digest {
-		return nil
-	}
-	i := slices.IndexFunc(j.listing.Definitions, func(d lock.Definition) bool { return d.Kind() == r.Kind && d.Name() == r.Name })
-	pins := j.entry.Pin(r.Kind, r.Name)
-	if i < 0 || len(pins) == 0 {
-		return nil
-	}
-	return lock.Compare(pins[0].Definition, j.listing.Definitions[i])
-}
-
-// text prints one line a definition, and below it what was expected and found.
-func (j *judgement) text(w io.Writer) {
-	for _, r := range j.decision.Results() {
-		var reasons []string
-		for _, x := range j.reasons(r) {
-			reasons = append(reasons, string(x))
-		}
-		mark := "ok"
-		if !j.fine(r) {
-			mark = "REFUSED"
-		}
-		fmt.Fprintf(w, "%-8s %s  %s\n", mark, show(r.Kind, r.Name), strings.Join(reasons, ", "))
-		if mark != "ok" {
-			j.explain(w, r)
-		}
-	}
-	j.evidence(w)
-}
-
-// explain prints what was expected of a definition, and what was found.
-func (j *judgement) explain(w io.Writer, r verify.Result) {
-	found := "nothing: it is not listed"
-	if !r.Digest.IsZero() {
-		found = r.Digest.String()
-	}
-	switch {
-	case r.Refused != nil:
-		fmt.Fprintf(w, "         %v\n", r.Refused)
-	case !r.Pinned.IsZero() && r.Pinned != r.Digest:
-		fmt.Fprintf(w, "         expected %s (pinned)\n         found    %s\n", r.Pinned, found)
-	case !r.Signed.IsZero() && r.Signed != r.Digest:
-		fmt.Fprintf(w, "         expected %s (signed)\n         found    %s\n", r.Signed, found)
-	case len(j.decision.HighWater()) > 0 && len(r.Signers) == 0:
-		fmt.Fprintf(w, "         expected a definition that is signed\n         found    %s, which the statement does not name\n", found)
-	case r.Has(verify.WrongSigner) && len(r.Signers) > 0:
-		fmt.Fprintf(w, "         expected %s (pinned)\n         found    %s\n", orEach(j.recordedSigners()), r.Signers[0])
-	}
-	for _, f := range j.fields(r) {
-		fmt.Fprintf(w, "         at %s\n", lock.Visible(f.Pointer))
-		if f.Old != nil {
-			fmt.Fprintf(w, "         - %s\n", lock.VisibleJSON(f.Old))
-		}
-		if f.New != nil {
-			fmt.Fprintf(w, "         + %s\n", lock.VisibleJSON(f.New))
-		}
-	}
-}
-
-// recordedSigners returns who signed what is pinned, as the lockfile says.
-func (j *judgement) recordedSigners() []string {
-	var signers []string
-	for _, e := range j.entry.Evidence {
-		signers = append(signers, e.Signer.String())
-	}
-	return signers
-}
-
-// orEach puts alternatives below each other.
-func orEach(list []string) string { return strings.Join(visible(list), "\n               or ") }
-
-// evidence prints which bundles do not count, if anything is refused, and who
-// signed, if nothing is.
-func (j *judgement) evidence(w io.Writer) {
-	defer func() {
-		fmt.Fprintf(w, "rule     %s\n", lock.Visible(j.decision.Rule()))
-		for _, r := range j.read {
-			fmt.Fprintf(w, "%-8s %s  %s\n", r.Role, lock.Visible(r.Path), r.Digest)
-		}
-	}()
-	results := j.decision.Results()
-	refused := slices.ContainsFunc(results, func(r verify.Result) bool { return !j.fine(r) })
-	if !refused {
-		for _, h := range j.decision.HighWater() {
-			fmt.Fprintf(w, "signed   by %s, sequence %d\n", h.Signer, h.Sequence)
-		}
-		return
-	}
-	expected := orEach(j.decision.Expected())
-	for _, d := range j.missing {
-		fmt.Fprintf(w, "bundle   %s  missing\n         expected %s, signed by %s\n         found    no such file\n",
-			shorten(d), lock.Visible(filepath.Join(j.folder, blobName(d))), expected)
-	}
-	if expected != "" && len(j.missing)+len(j.decision.HighWater())+len(j.decision.Diagnostics()) == 0 {
-		fmt.Fprintf(w, "bundle   none\n         expected one signed by %s\n         found    none: not with --bundle, not in %s, not in the listing\n", expected, evidenceDir)
-	}
-	for _, d := range j.decision.Diagnostics() {
-		fmt.Fprintf(w, "bundle   %s  %s\n", shorten(d.Bundle), d.Reason)
-		switch d.Reason {
-		case verify.WrongSigner:
-			fmt.Fprintf(w, "         expected %s\n", expected)
-			fmt.Fprintf(w, "         found    %s\n", signerText(d))
-		case verify.WrongServer:
-			fmt.Fprintf(w, "         expected server %s\n         found    %v\n", j.server, d.Err)
-		default:
-			fmt.Fprintf(w, "         %s\n", lock.Visible(d.Err.Error()))
-		}
-	}
-}
-
-func visible(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = lock.Visible(s)
-	}
-	return out
-}
-
-func signerText(d verify.Diagnostic) string {
-	if d.Signer.IsZero() {
-		return lock.Visible(d.Err.Error())
-	}
-	if id := verify.IdentityOf(d.Signer).String(); id != "" {
-		return lock.Visible(id)
-	}
-	return d.Signer.String()
-}
-
-// shorten returns the start of a digest, enough to tell bundles apart.
-func shorten(d lock.Digest) string {
-	if d.IsZero() {
-		return "(more)"
-	}
-	return d.String()[:len("sha256:")+12] + "..."
 }

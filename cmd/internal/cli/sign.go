@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/cmd/internal/lint"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/sign"
 	"github.com/mcpsign/mcpsign/verify"
@@ -72,6 +74,7 @@ twice, from two working directories: what it lists must be the same.
 	flags.StringArrayVar(&f.exclude, "exclude", nil, "definition (kind:name) to leave unsigned (repeatable)")
 	flags.StringVar(&f.version, "server-version", "", "version of the release, for people")
 	flags.Uint64Var(&f.sequence, "sequence", 0, "number of the release, higher than the last; default: SOURCE_DATE_EPOCH or the commit's time")
+	a.live.add(flags)
 	return cmd
 }
 
@@ -102,6 +105,7 @@ func (a *app) sign(ctx context.Context, name string, s source, f *signFlags) err
 			return fail(ExitInternal, err, "please report this with the listing")
 		}
 	}
+	findingText(a.Stderr, lint.Check(listing, name, nil))
 	statement, err := a.statement(ctx, name, listing, f)
 	if err != nil {
 		return err
@@ -163,17 +167,18 @@ func (f *signFlags) check() error {
 // signable reads what is to be signed: all of it has a digest, and a server
 // lists it at every start.
 func (a *app) signable(ctx context.Context, s source, exclude []string) (*lock.Listing, error) {
-	listing, err := a.listing(ctx, s)
+	got, err := a.listing(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if listing, err = without(listing, exclude); err != nil {
+	listing, err := without(got.Listing, exclude)
+	if err != nil {
 		return nil, err
 	}
 	if err := refusedError(listing); err != nil {
 		return nil, err
 	}
-	if len(s.command) > 0 {
+	if len(s.files) == 0 {
 		err = a.steady(ctx, s, listing, exclude)
 	}
 	return listing, err
@@ -363,14 +368,6 @@ func (a *app) ownTrust(bundle []byte, f *signFlags) (verify.Trust, error) {
 
 func (a *app) printSigned(name string, s source, f *signFlags, st *attest.Statement, id verify.Identity) error {
 	r := st.Release()
-	if a.output == "json" {
-		return a.printJSON(map[string]any{
-			"server": name, "bundle": f.bundle, "identity": id.String(), "sequence": r.Sequence, "definitions": len(st.Subjects()),
-		})
-	}
-	fmt.Fprintf(a.Stdout, "signed   %d definitions of %s, sequence %d\n", len(st.Subjects()), name, r.Sequence)
-	fmt.Fprintf(a.Stdout, "signer   %s\n", lock.Visible(id.String()))
-	fmt.Fprintf(a.Stdout, "bundle   %s\n", lock.Visible(f.bundle))
 	who := "--signer " + quoteWords([]string{id.String()})
 	switch {
 	case f.token != "":
@@ -383,6 +380,15 @@ func (a *app) printSigned(name string, s source, f *signFlags, st *attest.Statem
 			who += " --tsa-roots TSA.pem"
 		}
 	}
-	fmt.Fprintf(a.Stdout, "verify   mcpsign verify %s %s --bundle %s\n", name, who, quoteWords([]string{f.bundle})+" "+s.String())
-	return nil
+	return a.emit(form{
+		document: map[string]any{
+			"server": name, "bundle": f.bundle, "identity": id.String(), "sequence": r.Sequence, "definitions": len(st.Subjects()),
+		},
+		text: func(w io.Writer) {
+			fmt.Fprintf(w, "signed   %d definitions of %s, sequence %d\n", len(st.Subjects()), name, r.Sequence)
+			fmt.Fprintf(w, "signer   %s\n", lock.Visible(id.String()))
+			fmt.Fprintf(w, "bundle   %s\n", lock.Visible(f.bundle))
+			fmt.Fprintf(w, "verify   mcpsign verify %s %s --bundle %s\n", name, who, quoteWords([]string{f.bundle})+" "+s.String())
+		},
+	})
 }

@@ -4,50 +4,92 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/mcpsign/mcpsign/cmd/internal/mcp"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
-// listTimeout bounds how long a server may take to list everything.
-const listTimeout = time.Minute
-
 const sourceHelp = `SOURCE is files that hold the listing (JSON-RPC responses, results or an array of
-tools; several files are parts of one listing), - for standard input, or
--- COMMAND ARGS to start a server and list it over stdio.`
+tools; several are parts of one listing), - for standard input, -- COMMAND ARGS to
+start a server, its URL, or client:HOST/SERVER, an entry of a host's configuration.`
 
-// A source says where a listing comes from.
+// sourceFlags say how a live server is asked.
+type sourceFlags struct {
+	headers []string
+	timeout time.Duration
+}
+
+func (f *sourceFlags) add(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.headers, "header", nil, "`'NAME: VALUE'` for a URL; ${VARIABLE} and, as the whole value, @FILE keep secrets out of it (repeatable)")
+	flags.DurationVar(&f.timeout, "timeout", time.Minute, "how long a server may take to list everything")
+	group(flags, "Flags of a live source", "header", "timeout")
+}
+
+// A source says where a listing comes from. One of its parts is set.
 type source struct {
 	files   []string
 	command []string
+	url     string
+	client  string // HOST/SERVER
+	headers []lock.Header
+	dir     string // in which a command is started; empty: the working directory
 }
 
 // sourceOf splits the arguments of a command in the first n, none or NAME, and
 // the source.
 func sourceOf(cmd *cobra.Command, list []string, n int) ([]string, source, error) {
 	dash := cmd.ArgsLenAtDash()
-	s := source{files: list}
+	words, command := list, []string(nil)
 	if dash >= 0 {
-		s.files, s.command = list[:dash], list[dash:]
+		words, command = list[:dash], list[dash:]
 	}
-	if len(s.files) < n {
+	if len(words) < n {
 		return nil, source{}, usage("usage: "+cmd.UseLine(), "NAME is needed before the source")
 	}
-	names := s.files[:n]
-	s.files = s.files[n:]
+	names, words := words[:n], words[n:]
 	switch {
-	case dash >= 0 && len(s.command) == 0:
+	case dash >= 0 && len(command) == 0:
 		return nil, source{}, usage("usage: "+cmd.UseLine(), "a command is needed after --")
-	case len(s.files) > 0 && len(s.command) > 0:
-		return nil, source{}, usage("usage: "+cmd.UseLine(), "a source is files or a command, not both")
+	case len(words) > 0 && len(command) > 0:
+		return nil, source{}, usage("usage: "+cmd.UseLine(), "a source is files, a URL or a command, not several of them")
+	case len(command) > 0:
+		return names, source{command: command}, nil
 	}
-	return names, s, nil
+	s, err := newSource(words)
+	return names, s, err
+}
+
+// newSource returns the source that words name; without words the empty one.
+func newSource(words []string) (source, error) {
+	for _, w := range words {
+		if live(w) && len(words) > 1 {
+			return source{}, usage("give the others by themselves", lock.Visible(w)+" is a source of its own")
+		}
+	}
+	if len(words) == 1 && isURL(words[0]) {
+		return source{url: words[0]}, nil
+	}
+	if len(words) == 1 {
+		if client, ok := strings.CutPrefix(words[0], clientPrefix); ok {
+			return source{client: client}, nil
+		}
+	}
+	return source{files: words}, nil
+}
+
+const clientPrefix = "client:"
+
+// live reports whether a word names a server and not a file.
+func live(word string) bool { return isURL(word) || strings.HasPrefix(word, clientPrefix) }
+
+func isURL(word string) bool {
+	scheme, _, ok := strings.Cut(strings.ToLower(word), "://")
+	return ok && (scheme == "http" || scheme == "https")
 }
 
 // neededSource is sourceOf for a command that can do nothing without a source.
@@ -59,12 +101,20 @@ func neededSource(cmd *cobra.Command, list []string, n int) ([]string, source, e
 	return names, s, err
 }
 
-func (s source) empty() bool { return len(s.files) == 0 && len(s.command) == 0 }
+func (s source) empty() bool {
+	return len(s.files) == 0 && len(s.command) == 0 && s.url == "" && s.client == ""
+}
 
-// String returns the source as it was written.
+// String returns the source as a user would write it, without what may be
+// secret in a URL.
 func (s source) String() string {
-	if len(s.command) > 0 {
+	switch {
+	case len(s.command) > 0:
 		return "-- " + quoteWords(s.command)
+	case s.url != "":
+		return quoteWords([]string{withoutSecrets(s.url)})
+	case s.client != "":
+		return quoteWords([]string{clientPrefix + s.client})
 	}
 	return quoteWords(s.files)
 }
@@ -82,21 +132,46 @@ func quoteWords(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// listing reads the source.
-func (a *app) listing(ctx context.Context, s source) (*lock.Listing, error) {
-	if len(s.command) > 0 {
-		return a.listServer(ctx, s.command, "")
+// A fetched is a listing with what is known of where it came from.
+type fetched struct {
+	*lock.Listing
+	responses [][]byte    // as received
+	launch    lock.Source // zero if it came from files
+	notes     []string
+}
+
+// fetch reads the source.
+func (a *app) fetch(ctx context.Context, s source) (*fetched, error) {
+	if len(s.files) == 0 {
+		return a.fetchLive(ctx, s)
 	}
-	var texts [][]byte
+	f := &fetched{}
 	for _, name := range s.files {
 		data, err := a.readInput(name)
 		if err != nil {
 			return nil, fail(ExitInternal, err, "")
 		}
-		texts = append(texts, data)
+		f.responses = append(f.responses, data)
 	}
-	l, err := lock.ParseListing(texts...)
-	return l, fail(ExitServer, inFile(err, s.files), "a listing is what a server answers to tools/list, prompts/list, resources/templates/list and initialize")
+	var err error
+	f.Listing, err = lock.ParseListing(f.responses...)
+	return f, fail(ExitServer, inFile(err, s.files), "a listing is what a server answers to tools/list, prompts/list, resources/templates/list and initialize")
+}
+
+// listing is fetch for a command with one source: the notes are printed.
+func (a *app) listing(ctx context.Context, s source) (*fetched, error) {
+	f, err := a.fetch(ctx, s)
+	if err == nil {
+		a.note(f.notes...)
+	}
+	return f, err
+}
+
+// note prints notes to standard error.
+func (a *app) note(notes ...string) {
+	for _, n := range notes {
+		fmt.Fprintln(a.Stderr, "note:", oneLine(n))
+	}
 }
 
 // inFile names the file an error is about, if there is only one.
@@ -119,30 +194,11 @@ func (a *app) readInput(name string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	data, err := io.ReadAll(io.LimitReader(in, lock.MaxListing+1))
+	data, err := readUpTo(in, lock.MaxListing)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", lock.Visible(name), err)
 	}
 	return data, nil
-}
-
-// listServer starts a server in dir, the working directory if it is empty, and
-// lists it.
-func (a *app) listServer(ctx context.Context, command []string, dir string) (*lock.Listing, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, fmt.Errorf("the server did not list everything within %s", listTimeout))
-	defer cancel()
-	got, err := mcp.List(ctx, mcp.Command{Argv: command, Dir: dir})
-	if err != nil {
-		return nil, fail(ExitServer, err, "run the command by itself and see whether it answers on standard output")
-	}
-	if got.NoiseLines > 0 {
-		fmt.Fprintf(a.Stderr, "note: %d lines on the server's standard output are no messages; the first is %s\n", got.NoiseLines, lock.Visible(got.Noise[0]))
-	}
-	for _, n := range got.Notes {
-		fmt.Fprintln(a.Stderr, "note:", lock.Visible(n))
-	}
-	l, err := lock.ParseListing(got.Responses...)
-	return l, fail(ExitServer, err, "")
 }
 
 // refusedError says that definitions have no digest, nil if none are refused.

@@ -21,20 +21,20 @@ func (a *app) steady(ctx context.Context, s source, first *lock.Listing, exclude
 		return fail(ExitInternal, err, "")
 	}
 	defer os.RemoveAll(dir)
-	second, err := a.listServer(ctx, s.command, dir)
+	elsewhere := s
+	elsewhere.dir = dir
+	second, err := a.listing(ctx, elsewhere)
 	if start := (*mcp.StartError)(nil); errors.As(err, &start) {
 		// A command that is named by a path of its own only starts from here.
 		fmt.Fprintln(a.Stderr, "note: the command does not start from another working directory: it is started again from this one")
-		second, err = a.listServer(ctx, s.command, "")
+		second, err = a.listing(ctx, s)
 	}
 	if err != nil {
 		return err
 	}
-	server := lock.Server{}
-	for _, d := range first.Definitions {
-		server.Pins = append(server.Pins, lock.Pin{Definition: d, Unsigned: true})
-	}
-	changes := slices.DeleteFunc(server.Diff(second), func(c lock.Change) bool { return slices.Contains(exclude, lock.ID(c.Kind, c.Name)) })
+	changes := slices.DeleteFunc(lock.Diff(first, second.Listing), func(c lock.Change) bool {
+		return reasonOf(c.Op) == "" || slices.Contains(exclude, lock.ID(c.Kind, c.Name))
+	})
 	if len(changes) == 0 {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (a *app) steady(ctx context.Context, s source, first *lock.Listing, exclude
 		names = append(names, quoteWords([]string{"--exclude", lock.ID(c.Kind, c.Name)}))
 		fmt.Fprintf(a.Stderr, "unsteady: %s %s\n", show(c.Kind, c.Name), c.Op)
 		for _, f := range c.Fields {
-			fmt.Fprintf(a.Stderr, "          at %s\n          - %s\n          + %s\n", lock.Visible(f.Pointer), lock.VisibleJSON(f.Old), lock.VisibleJSON(f.New))
+			fieldText(a.Stderr, f)
 		}
 	}
 	return fail(ExitNoDigest, fmt.Errorf("%d definitions differ between two starts of the server; nothing was signed", len(changes)),

@@ -15,8 +15,9 @@ func (a *app) verifyCommand() *cobra.Command {
 	var flags trustFlags
 	var signed bool
 	cmd := &cobra.Command{
-		Use:   "verify [NAME [SOURCE]]",
-		Short: "Verify the lockfile with its bundles, or the signature of a listing; offline",
+		Use:         "verify [NAME [SOURCE]]",
+		Annotations: reports,
+		Short:       "Verify the lockfile with its bundles, or the signature of a listing; offline",
 		Long: `Without SOURCE, verify the lockfile (one server of it with NAME): every digest is
 computed again, every recorded signature is checked. No server is started.
 
@@ -40,6 +41,7 @@ With SOURCE, verify that the listing is signed for NAME by who the flags say.
 		},
 	}
 	flags.add(cmd.Flags())
+	a.live.add(cmd.Flags())
 	cmd.Flags().BoolVar(&signed, "require-signed", false, "refuse pins that were approved without a signature")
 	return cmd
 }
@@ -57,7 +59,7 @@ func (a *app) verifySource(cmd *cobra.Command, name string, s source, flags *tru
 	if err != nil {
 		return err
 	}
-	return a.report(j)
+	return a.report(st.report(newEntry(j, j.outcome())))
 }
 
 // verifyLock verifies every server of the lockfile, or the one that is named.
@@ -88,8 +90,8 @@ func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, 
 		}
 		servers = []lock.Server{*found}
 	}
-	var outcomes []error
-	var docs []reportDoc
+	r := st.report()
+	r.many = true
 	for i := range servers {
 		for _, l := range pinnedListings(&servers[i]) {
 			j, err := a.judge(cmd.Context(), st, query{name: servers[i].Name, flags: flags, listing: l, compare: true})
@@ -97,31 +99,17 @@ func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, 
 				return err
 			} else if err != nil {
 				// Evidence that can't be used is this server's; others may be worse.
-				outcomes = append(outcomes, err)
-				docs = append(docs, reportDoc{Server: servers[i].Name, Exit: code, Definitions: []resultDoc{}})
-				if a.output == "text" {
-					fmt.Fprintf(a.Stdout, "%s\nREFUSED  %s\n", servers[i].Name, oneLine(err.Error()))
-				}
+				r.entries = append(r.entries, entry{server: servers[i].Name, err: err})
 				continue
 			}
 			outcome := j.outcome()
 			if signed && outcome == nil {
 				outcome = requireSigned(j)
 			}
-			outcomes = append(outcomes, outcome)
-			docs = append(docs, j.document(outcome))
-			if a.output == "text" {
-				fmt.Fprintf(a.Stdout, "%s\n", servers[i].Name)
-				j.text(a.Stdout)
-			}
+			r.entries = append(r.entries, newEntry(j, outcome))
 		}
 	}
-	if a.output == "json" {
-		if err := a.printJSON(map[string]any{"servers": docs}); err != nil {
-			return err
-		}
-	}
-	return combine(outcomes)
+	return a.report(r)
 }
 
 // requireSigned refuses pins without a signature.

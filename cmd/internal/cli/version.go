@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -18,11 +19,10 @@ func (a *app) versionCommand() *cobra.Command {
 			if info, ok := debug.ReadBuildInfo(); ok {
 				version, goVersion = info.Main.Version, info.GoVersion
 			}
-			if a.output == "json" {
-				return a.printJSON(map[string]string{"version": version, "go": goVersion})
-			}
-			_, err := fmt.Fprintf(a.Stdout, "mcpsign %s %s\n", version, goVersion)
-			return err
+			return a.emit(form{
+				document: map[string]string{"version": version, "go": goVersion},
+				text:     func(w io.Writer) { fmt.Fprintf(w, "mcpsign %s %s\n", version, goVersion) },
+			})
 		},
 	}
 }

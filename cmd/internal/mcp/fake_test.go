@@ -15,10 +15,15 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpsign/mcpsign/internal/mcptest"
 )
 
-// TestMain turns the test binary into a server if the environment names one of fakes.
+// TestMain turns the test binary into a server if the environment names one of fakes, or mcptest.
 func TestMain(m *testing.M) {
+	if os.Getenv("MCPTEST") != "" {
+		os.Exit(mcptest.Main(os.Args[1:]))
+	}
 	name := os.Getenv("FAKE_SERVER")
 	if name == "" {
 		os.Exit(m.Run())

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -19,6 +21,7 @@ const (
 	metaClientInfo          = "io.modelcontextprotocol/clientInfo"
 	metaClientCapabilities  = "io.modelcontextprotocol/clientCapabilities"
 	codeUnsupportedProtocol = -32022
+	codeHeaderMismatch      = -32020
 )
 
 var errRepeatedCursor = errors.New("the server repeats a cursor, its pages have no end")
@@ -26,6 +29,15 @@ var errRepeatedCursor = errors.New("the server repeats a cursor, its pages have 
 // A part is one of the three lists a server has.
 type part struct {
 	method, member, capability string
+	changed                    string // the notification that the list is another now
+}
+
+func parts() []part {
+	return []part{
+		{"tools/list", "tools", "tools", "notifications/tools/list_changed"},
+		{"prompts/list", "prompts", "prompts", "notifications/prompts/list_changed"},
+		{"resources/templates/list", "resourceTemplates", "resources", "notifications/resources/list_changed"},
+	}
 }
 
 // list fetches the whole listing.
@@ -35,12 +47,8 @@ func (s *session) list() error {
 		return err
 	}
 	s.ready = true
-	s.out.Responses = [][]byte{first}
-	for _, p := range []part{
-		{"tools/list", "tools", "tools"},
-		{"prompts/list", "prompts", "prompts"},
-		{"resources/templates/list", "resourceTemplates", "resources"},
-	} {
+	lists := make(map[string][]page)
+	for _, p := range parts() {
 		pages, err := s.pages(p)
 		if errors.Is(err, errRepeatedCursor) {
 			// A list that changes between two pages may send a client around once without any fault of the server.
@@ -49,14 +57,45 @@ func (s *session) list() error {
 		if err != nil {
 			return err
 		}
-		s.out.Responses = append(s.out.Responses, pages...)
+		lists[p.method] = pages
+	}
+	if err := s.settle(lists); err != nil {
+		return err
+	}
+	s.out.Responses = [][]byte{first}
+	for _, p := range parts() {
+		for _, g := range lists[p.method] {
+			s.out.Responses = append(s.out.Responses, g.message)
+		}
+	}
+	return nil
+}
+
+// settle lists once more what the server announced to have changed since it was asked for.
+func (s *session) settle(lists map[string][]page) error {
+	differs := make(map[string]bool)
+	for _, p := range parts() {
+		if !s.changed[p.changed] {
+			continue
+		}
+		pages, err := s.pages(p)
+		if err != nil {
+			return err
+		}
+		differs[p.method] = !slices.EqualFunc(lists[p.method], pages, func(a, b page) bool { return a.result == b.result })
+		lists[p.method] = pages
+	}
+	for _, p := range parts() {
+		if s.changed[p.changed] && differs[p.method] {
+			return fmt.Errorf("%s: the list changes while it is fetched, twice in a row", p.method)
+		}
 	}
 	return nil
 }
 
 // handshake agrees on a protocol version and returns the response that did it.
 func (s *session) handshake() ([]byte, error) {
-	line, result, err := s.call("initialize", map[string]any{
+	r, err := s.call("initialize", map[string]any{
 		"protocolVersion": versionInitialize,
 		"capabilities":    struct{}{},
 		"clientInfo":      clientInfo(),
@@ -71,7 +110,7 @@ func (s *session) handshake() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	version := text(result["protocolVersion"])
+	version := text(r.members["protocolVersion"])
 	switch version {
 	case versionStateless:
 		return s.discover()
@@ -79,40 +118,47 @@ func (s *session) handshake() ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("server answered initialize with the unknown protocol version %.40q", version)
 	}
-	s.agree(version, result)
-	return line, s.send(message{Method: "notifications/initialized"})
+	s.agree(version, r)
+	return r.message, s.send(message{Method: "notifications/initialized"})
 }
 
 // refusesHandshake reports whether err is how a server refuses initialize that may speak the stateless revision only.
 func refusesHandshake(err error) bool {
+	if e := (*HTTPError)(nil); errors.As(err, &e) && e.Status == http.StatusBadRequest {
+		return true
+	}
 	var e *MethodError
 	return errors.As(err, &e) && slices.Contains([]int64{
-		jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, codeUnsupportedProtocol,
+		jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest,
+		codeUnsupportedProtocol, codeHeaderMismatch,
 	}, e.Code)
 }
 
 func (s *session) discover() ([]byte, error) {
+	s.version = versionStateless
 	s.meta = map[string]any{
 		metaProtocolVersion:    versionStateless,
 		metaClientInfo:         clientInfo(),
 		metaClientCapabilities: struct{}{},
 	}
-	line, result, err := s.call("server/discover", nil)
+	r, err := s.call("server/discover", nil)
 	if err != nil {
 		return nil, err
 	}
+	supported := r.members["supportedVersions"]
 	var versions []string
-	if err := json.Unmarshal(result["supportedVersions"], &versions); err != nil || !slices.Contains(versions, versionStateless) {
-		return nil, fmt.Errorf("server does not speak protocol version %s: its supportedVersions are %.100q", versionStateless, result["supportedVersions"])
+	if err := json.Unmarshal(supported, &versions); err != nil || !slices.Contains(versions, versionStateless) {
+		return nil, fmt.Errorf("server does not speak protocol version %s: its supportedVersions are %.100q", versionStateless, supported)
 	}
-	s.agree(versionStateless, result)
-	return line, nil
+	s.agree(versionStateless, r)
+	return r.message, nil
 }
 
-func (s *session) agree(version string, result map[string]json.RawMessage) {
+func (s *session) agree(version string, r *reply) {
+	s.version = version
 	s.out.ProtocolVersion = version
 	// Capabilities that can't be read count as none: they only decide how strictly a malformed page is taken.
-	_ = json.Unmarshal(result["capabilities"], &s.capabilities)
+	_ = json.Unmarshal(r.members["capabilities"], &s.capabilities)
 }
 
 // clientInfo names a fixed version, so that no release of ours can make a server list something else.
@@ -120,16 +166,23 @@ func clientInfo() map[string]any {
 	return map[string]any{"name": "mcpsign", "version": "1"}
 }
 
+// A page is one response of a list.
+type page struct {
+	message []byte            // as received
+	result  [sha256.Size]byte // SHA-256 of the result as it is spelled
+}
+
 // pages returns the responses that make up one list. It returns none if the server has no such list.
-func (s *session) pages(p part) ([][]byte, error) {
-	var pages [][]byte
+func (s *session) pages(p part) ([]page, error) {
+	delete(s.changed, p.changed)
+	var pages []page
 	var params map[string]any
 	seen := make(map[string]bool)
 	for {
 		if s.fetched++; s.fetched > s.limits.pages {
 			return nil, fmt.Errorf("%s: the listing has more than %d pages", p.method, s.limits.pages)
 		}
-		line, result, err := s.call(p.method, params)
+		r, err := s.call(p.method, params)
 		var refused *MethodError
 		if len(pages) == 0 && errors.As(err, &refused) && refused.Code == jsonrpc.CodeMethodNotFound {
 			if s.declared(p) {
@@ -140,14 +193,14 @@ func (s *session) pages(p part) ([][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		next := result["nextCursor"]
-		if absent(result[p.member]) {
+		next := r.members["nextCursor"]
+		if absent(r.members[p.member]) {
 			if len(pages) > 0 || !absent(next) {
 				return nil, fmt.Errorf("%s: a page has no %s member", p.method, p.member)
 			}
 			return nil, s.memberless(p)
 		}
-		pages = append(pages, line)
+		pages = append(pages, page{r.message, sha256.Sum256(r.result)})
 		if absent(next) {
 			return pages, nil
 		}

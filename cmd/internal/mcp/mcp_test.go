@@ -68,7 +68,7 @@ func TestListed(t *testing.T) {
 		{"foreign responses", "2025-11-25", []string{initialized}, []string{
 			`a response with the unknown id "99" was ignored`,
 			`a response with the unknown id "\"1\"" was ignored`,
-			`a response with the unknown id "null" was ignored`,
+			`a response with the unknown id "null" was ignored: error -32700, "parse error"`,
 			"tools/list: the server has no such method and declares the capability tools",
 		}},
 	}

@@ -1,69 +1,52 @@
 package mcp
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-var errEnded = errors.New("server hung up")
-
-// A message is a JSON-RPC message that is sent. The SDK's own types can't be used for it: they turn the id of a server's
-// request into an int64 and would not send a cursor back as it was spelled.
-type message struct {
-	Version string         `json:"jsonrpc"` // set by send
-	ID      any            `json:"id,omitempty"`
-	Method  string         `json:"method,omitempty"`
-	Params  map[string]any `json:"params,omitempty"`
-	Result  any            `json:"result,omitempty"`
-	Error   *jsonrpc.Error `json:"error,omitempty"`
-}
+// maxRequests is how many requests of the server are answered: over HTTP each answer costs a request of ours.
+const maxRequests = 100
 
 // A session is one conversation with a server. It has at most one request under way.
 type session struct {
-	in     *json.Encoder
-	lines  *bufio.Scanner
+	wire   wire
 	limits limits
 	out    Listing
 
-	method  string // of the last request
-	id      int    // of the last request; they count from 1
-	waiting bool   // the last request is unanswered
+	method   string // of the last request
+	id       int    // of the last request; they count from 1
+	waiting  bool   // the last request is unanswered
+	requests int    // of the server
 
 	ready        bool           // the handshake is done
+	version      string         // of the protocol, as far as it is known
 	meta         map[string]any // sent with every request of the stateless revision, else nil
 	capabilities map[string]json.RawMessage
-	fetched      int // pages asked for
-	read         int // bytes received
+	fetched      int             // pages asked for
+	changed      map[string]bool // notifications that came since the list they are about was asked for
 }
 
-func newSession(stdin io.Writer, stdout io.Reader, lim limits) *session {
-	s := &session{in: json.NewEncoder(stdin), lines: bufio.NewScanner(stdout), limits: lim}
-	s.in.SetEscapeHTML(false)
-	// A Scanner's buffer holds the newline too.
-	s.lines.Buffer(nil, lim.line+1)
-	s.lines.Split(splitLines)
-	return s
+func newSession(w wire, lim limits) *session {
+	return &session{wire: w, limits: lim, changed: make(map[string]bool)}
 }
 
-// splitLines is [bufio.ScanLines], but keeps a carriage return and drops a last line without a newline: the server did
-// not live to finish it.
-func splitLines(data []byte, _ bool) (advance int, token []byte, err error) {
-	if i := bytes.IndexByte(data, '\n'); i >= 0 {
-		return i + 1, data[:i], nil
-	}
-	return 0, nil, nil
+// A reply is a response that is no error.
+type reply struct {
+	message []byte          // as received
+	result  json.RawMessage // as spelled
+	members map[string]json.RawMessage
 }
 
-// call sends a request and returns the line of its response and the members of the result.
-func (s *session) call(method string, params map[string]any) ([]byte, map[string]json.RawMessage, error) {
+// call sends a request and returns its response.
+func (s *session) call(method string, params map[string]any) (*reply, error) {
 	if s.meta != nil {
 		if params == nil {
 			params = make(map[string]any)
@@ -73,46 +56,51 @@ func (s *session) call(method string, params map[string]any) ([]byte, map[string
 	s.id++
 	s.method, s.waiting = method, true
 	if err := s.send(message{ID: s.id, Method: method, Params: params}); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	line, response, err := s.receive()
+	if err == nil && s.wire.answered() {
+		err = s.drain()
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if raw := response["error"]; !absent(raw) {
-		var e jsonrpc.Error
-		if err := json.Unmarshal(raw, &e); err != nil {
-			e = jsonrpc.Error{Message: string(raw)}
-		}
-		return nil, nil, &MethodError{Method: method, Code: e.Code, Message: e.Message}
+		e := readError(raw)
+		return nil, &MethodError{Method: method, Code: e.Code, Message: e.Message}
 	}
 	result, err := object(response["result"])
 	if err != nil {
-		return nil, nil, fmt.Errorf("result of %s: %w", method, err)
+		return nil, fmt.Errorf("result of %s: %w", method, err)
 	}
 	// Other types of a result ask the client for something before they list anything.
 	if t := result["resultType"]; s.meta != nil && !absent(t) && text(t) != "complete" {
-		return nil, nil, fmt.Errorf("result of %s: its type is %.40q, not complete", method, t)
+		return nil, fmt.Errorf("result of %s: its type is %.40q, not complete", method, t)
 	}
-	return line, result, nil
+	return &reply{line, response["result"], result}, nil
+}
+
+// readError reads a JSON-RPC error object; what is none is its message.
+func readError(raw json.RawMessage) jsonrpc.Error {
+	var e jsonrpc.Error
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return jsonrpc.Error{Message: string(raw)}
+	}
+	return e
 }
 
 func (s *session) send(m message) error {
 	m.Version = "2.0"
-	if s.in.Encode(m) != nil {
-		// What went wrong with the pipe says less than how the server ended.
-		return errEnded
-	}
-	return nil
+	return s.wire.send(m, s.version)
 }
 
-// receive reads up to the response to the request under way and returns its line and its members. It answers requests
-// and passes over all else that may come. The error is [errEnded] if there is nothing more to read.
+// receive reads up to the response to the request under way and returns it and its members. It answers requests and
+// passes over all else that may come. The error is [errEnded] if there is nothing more to read.
 func (s *session) receive() ([]byte, map[string]json.RawMessage, error) {
-	for s.lines.Scan() {
-		line := s.lines.Bytes()
-		if s.read += len(line) + 1; s.read > s.limits.total {
-			return nil, nil, fmt.Errorf("server wrote more than %d bytes", s.limits.total)
+	for {
+		line, err := s.wire.next()
+		if err != nil {
+			return nil, nil, err
 		}
 		m, err := parse(line)
 		switch {
@@ -121,27 +109,41 @@ func (s *session) receive() ([]byte, map[string]json.RawMessage, error) {
 		case err != nil:
 			return nil, nil, err
 		case m["method"] != nil:
-			s.answer(m)
+			if err := s.answer(m); err != nil {
+				return nil, nil, err
+			}
 		default:
-			id, err := strconv.Atoi(string(m["id"]))
-			if err != nil || id < 1 || id > s.id {
-				s.note("a response with the unknown id %.40q was ignored", m["id"])
-				continue
+			ours, err := s.ours(m)
+			if err != nil {
+				return nil, nil, err
 			}
-			if id < s.id || !s.waiting {
-				return nil, nil, fmt.Errorf("server answered request %d a second time", id)
+			if ours {
+				s.waiting = false
+				return bytes.Clone(line), m, nil
 			}
-			s.waiting = false
-			return bytes.Clone(line), m, nil
 		}
 	}
-	if err := s.lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, nil, fmt.Errorf("server wrote a line of more than %d bytes", s.limits.line)
-	}
-	return nil, nil, errEnded
 }
 
-// drain reads what a server still sends after its last answer.
+// ours reports whether a response is the one to the request under way. One to a request that was answered before is an
+// error, and one to none of ours is noted.
+func (s *session) ours(m map[string]json.RawMessage) (bool, error) {
+	id, err := strconv.Atoi(string(m["id"]))
+	switch {
+	case err == nil && id == s.id && s.waiting:
+		return true, nil
+	case err == nil && id >= 1 && id <= s.id:
+		return false, fmt.Errorf("server answered request %d a second time", id)
+	case !absent(m["error"]):
+		e := readError(m["error"])
+		s.note("a response with the unknown id %.40q was ignored: error %d, %.100q", m["id"], e.Code, e.Message)
+	default:
+		s.note("a response with the unknown id %.40q was ignored", m["id"])
+	}
+	return false, nil
+}
+
+// drain reads what a server still sends after an answer.
 func (s *session) drain() error {
 	_, _, err := s.receive()
 	if errors.Is(err, errEnded) {
@@ -150,10 +152,16 @@ func (s *session) drain() error {
 	return err
 }
 
-// answer replies to a request of the server and ignores a notification.
-func (s *session) answer(m map[string]json.RawMessage) {
+// answer replies to a request of the server and keeps in mind which notifications came.
+func (s *session) answer(m map[string]json.RawMessage) error {
 	if absent(m["id"]) {
-		return
+		if method := text(m["method"]); slices.ContainsFunc(parts(), func(p part) bool { return p.changed == method }) {
+			s.changed[method] = true
+		}
+		return nil
+	}
+	if s.requests++; s.requests > maxRequests {
+		return fmt.Errorf("server sent more than %d requests", maxRequests)
 	}
 	reply := message{ID: m["id"], Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}}
 	if text(m["method"]) == "ping" {
@@ -161,6 +169,7 @@ func (s *session) answer(m map[string]json.RawMessage) {
 	}
 	// A server that no longer takes an answer shows in what it sends, or no longer sends.
 	_ = s.send(reply)
+	return nil
 }
 
 func (s *session) noise(line []byte) {
@@ -185,7 +194,7 @@ func (s *session) evidence() string {
 		b.WriteString("; " + n)
 	}
 	if s.out.NoiseLines > 0 {
-		fmt.Fprintf(&b, "; lines on stdout that are no JSON-RPC messages: %d, the first %q", s.out.NoiseLines, s.out.Noise[0])
+		fmt.Fprintf(&b, "; %d times it sent what is no JSON-RPC message, the first %q", s.out.NoiseLines, s.out.Noise[0])
 	}
 	return b.String()
 }

@@ -6,9 +6,77 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-var errNoise = errors.New("not a JSON-RPC message")
+var (
+	errNoise = errors.New("not a JSON-RPC message")
+	errEnded = errors.New("server hung up")
+)
+
+// A wire carries messages to and from one server.
+type wire interface {
+	// send delivers a message, under the protocol version agreed on or "" before there is one. The error is errEnded if
+	// the server takes no more.
+	send(m message, version string) error
+	// next returns the next message that came in, which is valid until the next call. The error is errEnded if there is
+	// none to come.
+	next() ([]byte, error)
+	// answered is told that the request under way has its answer. It reports whether the rest of what came with it has
+	// an end, up to which to read before anything else is sent.
+	answered() bool
+}
+
+// A message is a JSON-RPC message that is sent. The SDK's own types can't be used for it: they turn the id of a server's
+// request into an int64 and would not send a cursor back as it was spelled.
+type message struct {
+	Version string         `json:"jsonrpc"` // set by [session.send]
+	ID      any            `json:"id,omitempty"`
+	Method  string         `json:"method,omitempty"`
+	Params  map[string]any `json:"params,omitempty"`
+	Result  any            `json:"result,omitempty"`
+	Error   *jsonrpc.Error `json:"error,omitempty"`
+}
+
+// newEncoder returns an encoder that leaves a cursor as it is spelled.
+func newEncoder(w io.Writer) *json.Encoder {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc
+}
+
+// An excessError reports that a server sent more than is read.
+type excessError struct {
+	what  string // "" for everything together
+	limit int    // bytes
+}
+
+func (e *excessError) Error() string {
+	if e.what == "" {
+		return fmt.Sprintf("server wrote more than %d bytes", e.limit)
+	}
+	return fmt.Sprintf("server wrote %s of more than %d bytes", e.what, e.limit)
+}
+
+// A budget is how many bytes a server may still send.
+type budget struct{ total, left int }
+
+// reader returns r as far as the budget goes. Reading beyond it is an [*excessError].
+func (b *budget) reader(r io.Reader) io.Reader { return &metered{r, b} }
+
+type metered struct {
+	io.Reader
+	*budget
+}
+
+func (m *metered) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	if m.left -= n; m.left < 0 {
+		return 0, &excessError{limit: m.total}
+	}
+	return n, err
+}
 
 // parse returns the members of a JSON-RPC message. The error is errNoise for a line that is not meant as one.
 func parse(line []byte) (map[string]json.RawMessage, error) {

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/mcpsign/mcpsign/cmd/internal/hosts"
+	"github.com/mcpsign/mcpsign/cmd/internal/mcp"
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// fetchLive lists a server that is started or reached over HTTP.
+func (a *app) fetchLive(ctx context.Context, s source) (*fetched, error) {
+	switch {
+	case s.client != "":
+		return a.fetchClient(ctx, s)
+	case len(a.live.headers) > 0 && s.url == "":
+		return nil, usage("give a command its secrets in the environment", "--header is for a URL")
+	case s.url != "":
+		templates, err := parseHeaders(a.live.headers)
+		if err != nil {
+			return nil, err
+		}
+		templates = append(templates, s.headers...)
+		header, env, err := a.expandHeaders(templates)
+		if err != nil {
+			return nil, err
+		}
+		f, err := a.listRemote(ctx, mcp.Remote{URL: s.url, Header: header})
+		if err == nil {
+			f.launch = lock.Source{URL: withoutSecrets(s.url), Env: env, Headers: templates}
+			if f.launch.URL != s.url {
+				f.notes = append(f.notes, "the lockfile does not record the query of a URL: --all will ask "+lock.Visible(f.launch.URL))
+			}
+		}
+		return f, err
+	}
+	f, err := a.listStdio(ctx, mcp.Command{Argv: s.command, Dir: s.dir})
+	if err == nil {
+		f.launch = lock.Source{Command: s.command}
+	}
+	return f, err
+}
+
+// withoutSecrets returns a URL without user, query and fragment.
+func withoutSecrets(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "URL"
+	}
+	u.User, u.RawQuery, u.Fragment, u.RawFragment, u.ForceQuery = nil, "", "", "", false
+	return u.String()
+}
+
+// fetchClient lists an entry of a host's configuration.
+func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
+	e, err := a.clientEntry(s.client)
+	if err != nil {
+		return nil, err
+	}
+	if e.Transport == hosts.SSE {
+		return nil, fail(ExitServer, fmt.Errorf("%s has the HTTP transport of protocol version 2024-11-05, which is not supported", e), "see whether the server has an endpoint for streamable HTTP")
+	}
+	launch, err := e.Resolve(a.LookupEnv)
+	if err != nil {
+		return nil, fail(ExitUsage, err, "set the variable, and export it")
+	}
+	var f *fetched
+	if launch.URL != "" {
+		f, err = a.listRemote(ctx, mcp.Remote{URL: launch.URL, Header: launch.Header})
+	} else {
+		f, err = a.listStdio(ctx, mcp.Command{Argv: launch.Argv, Env: append(os.Environ(), launch.Env...), Dir: cmp.Or(launch.Dir, s.dir)})
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.launch = clientSource(e)
+	f.notes = append(append(f.notes, fmt.Sprintf("the entry is %s", e)), e.Notes...)
+	if e.Disabled {
+		f.notes = append(f.notes, "the entry is disabled: the host does not start it")
+	}
+	return f, nil
+}
+
+// clientEntry finds HOST/SERVER.
+func (a *app) clientEntry(name string) (*hosts.Entry, error) {
+	host, server, ok := strings.Cut(name, "/")
+	if !ok || server == "" {
+		return nil, usage("write client:HOST/SERVER; client:HOST with --all is every server of that host", clientPrefix+lock.Visible(name)+" names no server")
+	}
+	e, err := a.hosts().Find(host, server)
+	return e, fail(ExitUsage, err, "")
+}
+
+// hosts returns where the configurations of hosts are on this machine.
+func (a *app) hosts() hosts.System {
+	dir, _ := os.Getwd() // without it there are no configurations of a project
+	return hosts.System{
+		OS: runtime.GOOS, Home: home(a.Getenv), Dir: dir, LookupEnv: a.LookupEnv,
+		ReadFile: func(name string) ([]byte, error) { return readFile(name, hosts.MaxFile) },
+	}
+}
+
+func home(getenv func(string) string) string {
+	if runtime.GOOS == "windows" {
+		return getenv("USERPROFILE")
+	}
+	return getenv("HOME")
+}
+
+// clientSource is what a lockfile records of an entry: what is written there,
+// names instead of values.
+func clientSource(e *hosts.Entry) lock.Source {
+	s := lock.Source{Client: e.Host + "/" + e.Server, Command: e.Command}
+	s.Env = slices.Compact(slices.Sorted(slices.Values(slices.Concat(e.Env, e.Variables))))
+	if e.URL != "" {
+		s.URL = withoutSecrets(e.URL)
+	}
+	return s
+}
+
+func (a *app) listRemote(ctx context.Context, r mcp.Remote) (*fetched, error) {
+	return a.list(ctx, func(ctx context.Context) (*mcp.Listing, error) { return mcp.ListRemote(ctx, r) },
+		"see whether the URL is the server's endpoint (often it ends in /mcp), and whether it wants --header 'Authorization: Bearer ${TOKEN}'")
+}
+
+func (a *app) listStdio(ctx context.Context, c mcp.Command) (*fetched, error) {
+	return a.list(ctx, func(ctx context.Context) (*mcp.Listing, error) { return mcp.List(ctx, c) },
+		"run the command by itself and see whether it answers on standard output")
+}
+
+// list asks a server within the time that --timeout gives it.
+func (a *app) list(ctx context.Context, ask func(context.Context) (*mcp.Listing, error), hint string) (*fetched, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, a.live.timeout, fmt.Errorf("the server did not list everything within %s", a.live.timeout))
+	defer cancel()
+	got, err := ask(ctx)
+	if err != nil {
+		return nil, fail(ExitServer, err, hint)
+	}
+	f := &fetched{responses: got.Responses, notes: got.Notes}
+	if got.NoiseLines > 0 {
+		f.notes = append([]string{fmt.Sprintf("%d lines on the server's standard output are no messages; the first is %s", got.NoiseLines, lock.Visible(got.Noise[0]))}, f.notes...)
+	}
+	f.Listing, err = lock.ParseListing(got.Responses...)
+	return f, fail(ExitServer, err, "")
+}
+
+// parseHeaders reads the values of --header.
+func parseHeaders(values []string) ([]lock.Header, error) {
+	var list []lock.Header
+	for _, v := range values {
+		name, value, ok := strings.Cut(v, ":")
+		name, value = http.CanonicalHeaderKey(strings.TrimSpace(name)), strings.TrimSpace(value)
+		switch {
+		case !ok || name == "" || value == "":
+			return nil, usage("write --header 'Authorization: Bearer ${TOKEN}'", "a --header is not of the form NAME: VALUE")
+		case slices.ContainsFunc(list, func(h lock.Header) bool { return h.Name == name }):
+			return nil, usage("", "the header "+lock.Visible(name)+" is given twice")
+		case !strings.Contains(value, "${") && !strings.HasPrefix(value, "@") && (secretName(name) || secretText(value)):
+			return nil, usage("name an environment variable or a file: --header '"+lock.Visible(name)+": Bearer ${TOKEN}', --header '"+lock.Visible(name)+": @FILE'",
+				"the value of the header "+lock.Visible(name)+" looks like a secret, which others see in the list of processes")
+		}
+		list = append(list, lock.Header{Name: name, Value: value})
+	}
+	slices.SortFunc(list, func(a, b lock.Header) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// expandHeaders puts values in the place of variables and files, and returns
+// the names of the variables, sorted.
+func (a *app) expandHeaders(list []lock.Header) (http.Header, []string, error) {
+	header := http.Header{}
+	env := map[string]bool{}
+	for _, h := range list {
+		value, err := a.expand(h, env)
+		if err != nil {
+			return nil, nil, err
+		}
+		if value == "" || strings.ContainsAny(value, "\r\n\x00") {
+			return nil, nil, usage("", "the header "+lock.Visible(h.Name)+" is empty or has several lines")
+		}
+		header.Set(h.Name, value)
+	}
+	var names []string
+	for n := range env {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return header, names, nil
+}
+
+func (a *app) expand(h lock.Header, env map[string]bool) (string, error) {
+	if file, ok := strings.CutPrefix(h.Value, "@"); ok {
+		data, err := readFile(file, 64<<10)
+		return strings.TrimSpace(string(data)), fail(ExitUsage, err, "")
+	}
+	unset := ""
+	value := variable.ReplaceAllStringFunc(h.Value, func(ref string) string {
+		name := ref[2 : len(ref)-1]
+		env[name] = true
+		v := a.Getenv(name)
+		if v == "" {
+			unset = name
+		}
+		return v
+	})
+	if unset != "" {
+		return "", usage("set it, and export it", "the environment variable "+unset+" of the header "+lock.Visible(h.Name)+" is not set")
+	}
+	return value, nil
+}

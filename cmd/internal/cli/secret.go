@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// variable is a reference to an environment variable.
+var variable = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
+
+// secretWords are parts of the names of what should not be seen.
+var secretWords = regexp.MustCompile(`(?i)(^|[^a-z])(tok(en)?|api[-_]?key|apikey|access[-_]?key|private[-_]?key|secret|passw(or)?d|passphrase|pwd|auth(orization)?|bearer|cookie|credentials?|pat)([^a-z]|$)`)
+
+// secretForms are the beginnings that issuers give to their tokens, and
+// credentials in a URL.
+var secretForms = regexp.MustCompile(`^(gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|sk-|sk_live_|rk_live_|AKIA|ASIA|AIza|ya29\.|npm_|pypi-|hf_|lin_api_|ntn_|secret_|eyJ[A-Za-z0-9_-]+\.)[A-Za-z0-9_.-]{8,}|^[A-Za-z][A-Za-z0-9+.-]*://[^/@\s]*:[^/@\s]+@`)
+
+// secretName reports whether a flag, variable or header of that name holds a
+// secret.
+func secretName(name string) bool { return secretWords.MatchString(name) }
+
+// secretText reports whether a text has the form of a secret: of a known
+// issuer's token, of a URL with a password, or of 24 and more characters that
+// look random.
+func secretText(text string) bool {
+	if secretForms.MatchString(text) {
+		return true
+	}
+	if strings.Contains(text, "sha256:") {
+		return false
+	}
+	// Names have words between separators, random texts seldom do.
+	for _, piece := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("-_.:,@/\\ ${}", r) }) {
+		letters := strings.ContainsAny(strings.ToLower(piece), "abcdefghijklmnopqrstuvwxyz")
+		if len(piece) >= 24 && letters && strings.ContainsAny(piece, "0123456789") && entropy(piece) > 3.3 {
+			return true
+		}
+	}
+	return false
+}
+
+// entropy returns the bits a character of text, by how often each occurs.
+func entropy(text string) float64 {
+	counts := map[rune]float64{}
+	n := 0.0
+	for _, r := range text {
+		counts[r]++
+		n++
+	}
+	bits := 0.0
+	for _, c := range counts {
+		bits -= c / n * math.Log2(c/n)
+	}
+	return bits
+}
+
+// checkSecrets refuses to record a launch with an argument that looks like a
+// secret. The error does not repeat it.
+func checkSecrets(s lock.Source) error {
+	if i := secretArgument(s.Command); i >= 0 {
+		place := "-- COMMAND reads it from the environment that mcpsign runs in, without being told"
+		if s.Client != "" {
+			place = "move it to env of the entry, and name it there"
+		}
+		return usage("the lockfile is for others to read: "+place, fmt.Sprintf("argument %d of the command looks like a secret: nothing is recorded", i))
+	}
+	for _, part := range strings.Split(s.URL, "/")[min(3, strings.Count(s.URL, "/")):] {
+		if secretText(part) {
+			return usage("ask for the server's URL with a header instead: --header 'Authorization: Bearer ${TOKEN}'", "the path of the URL looks like a secret: nothing is recorded")
+		}
+	}
+	return nil
+}
+
+// secretArgument returns the index of the first argument that looks like a
+// secret, -1 if none does: by itself, after = or after a flag of such a name.
+func secretArgument(argv []string) int {
+	for i, arg := range argv {
+		name, value, assigned := strings.Cut(arg, "=")
+		switch {
+		case i == 0 || variable.MatchString(arg) || strings.HasPrefix(value, "$"):
+		case secretText(arg), assigned && value != "" && (secretName(name) || secretText(value)):
+			return i
+		case i+1 < len(argv) && strings.HasPrefix(arg, "-") && !assigned && secretName(arg):
+			if next := argv[i+1]; !strings.HasPrefix(next, "-") && !strings.HasPrefix(next, "$") && !isPath(next) {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// isPath reports whether an argument names a file that holds something.
+func isPath(arg string) bool { return strings.ContainsAny(arg, `/\`) }

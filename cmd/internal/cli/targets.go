@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// maxLive is how many servers are asked at once: each is a process or a
+// connection, and most of the time it is waited for.
+const maxLive = 8
+
+// allFlags choose many servers, and allow what a lockfile says to be launched.
+type allFlags struct{ all, run bool }
+
+func (f *allFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.all, "all", false, "every server of the lockfile, or of the SOURCEs client:HOST")
+	flags.BoolVar(&f.run, "run", false, "launch what the lockfile records, without asking")
+}
+
+// A target is one of the servers a command is about.
+type target struct {
+	name   string
+	source source
+	err    error // why it can't be launched
+}
+
+// targets returns the servers that the arguments stand for: NAME SOURCE, NAME
+// with the launch that the lockfile records, or with --all many.
+func (a *app) targets(cmd *cobra.Command, st *store, list []string, f *allFlags) ([]target, error) {
+	if f.all {
+		return a.allTargets(cmd, st, list, f)
+	}
+	names, s, err := sourceOf(cmd, list, 1)
+	if err != nil {
+		return nil, err
+	}
+	if !s.empty() {
+		return []target{{name: names[0], source: s}}, nil
+	}
+	name, entry, err := st.resolve(names[0])
+	if err != nil {
+		return nil, err
+	}
+	if entry == nil {
+		return nil, usage("usage: "+cmd.UseLine(), fmt.Sprintf("a source is needed: %s is not in %s", name, lock.Visible(a.lock)))
+	}
+	t := a.recorded(entry)
+	if t.err != nil {
+		return nil, t.err
+	}
+	return []target{t}, a.mayRun([]target{t}, f.run)
+}
+
+func (a *app) allTargets(cmd *cobra.Command, st *store, list []string, f *allFlags) ([]target, error) {
+	if cmd.ArgsLenAtDash() >= 0 || slices.ContainsFunc(list, func(w string) bool { return !strings.HasPrefix(w, clientPrefix) || strings.Contains(w, "/") }) {
+		return nil, usage("usage: mcpsign "+a.command+" --all [client:HOST]", "--all is about the lockfile, or about SOURCEs client:HOST")
+	}
+	if len(a.live.headers) > 0 {
+		return nil, usage("lock each server with its own --header", "--header with --all would go to every server")
+	}
+	var targets []target
+	if len(list) == 0 {
+		if len(st.file.Servers) == 0 {
+			return nil, usage("pin a server with: mcpsign lock NAME SOURCE", lock.Visible(a.lock)+" has no servers")
+		}
+		for i := range st.file.Servers {
+			targets = append(targets, a.recorded(&st.file.Servers[i]))
+		}
+		return targets, a.mayRun(targets, f.run)
+	}
+	for _, w := range list {
+		host := strings.TrimPrefix(w, clientPrefix)
+		entries, err := a.hosts().All(host)
+		if err == nil && len(entries) == 0 {
+			err = fmt.Errorf("%s has no servers", w)
+		}
+		if err != nil {
+			return nil, fail(ExitUsage, err, "")
+		}
+		for _, e := range entries {
+			targets = append(targets, target{name: e.Server, source: source{client: e.Host + "/" + e.Server}})
+		}
+	}
+	return targets, nil
+}
+
+// recorded returns how the lockfile says a server is launched.
+func (a *app) recorded(entry *lock.Server) target {
+	t := target{name: entry.Name}
+	from := entry.Source
+	switch {
+	case from.Client != "":
+		t.source = source{client: from.Client}
+		e, err := a.clientEntry(from.Client)
+		if err == nil && !slices.Equal(e.Command, from.Command) || err == nil && withoutSecrets(e.URL) != from.URL {
+			err = fmt.Errorf("%s launches something else than when it was locked", t.source)
+		}
+		t.err = fail(ExitServer, err, "see what the entry says now, and then: mcpsign "+a.command+" "+entry.Name+" "+t.source.String())
+	case from.URL != "":
+		t.source = source{url: from.URL, headers: from.Headers}
+	case len(from.Command) > 0:
+		t.source = source{command: from.Command}
+	default:
+		t.err = fail(ExitServer, fmt.Errorf("%s was locked from files: no launch is recorded", entry.Name), "name a source: mcpsign "+a.command+" "+entry.Name+" SOURCE")
+	}
+	return t
+}
+
+// mayRun asks whether what the lockfile records may be launched. A lockfile
+// comes with a checkout, and anyone may have written into it.
+func (a *app) mayRun(targets []target, run bool) error {
+	var what []string
+	for _, t := range targets {
+		if t.err == nil {
+			what = append(what, t.source.String())
+		}
+	}
+	if run || len(what) == 0 {
+		return nil
+	}
+	const hint = "read it, then allow it with --run"
+	refused := fmt.Errorf("%s says to launch %s", lock.Visible(a.lock), strings.Join(what, "; "))
+	if !isTerminal(a.Stdin) || !isTerminal(a.Stderr) {
+		return fail(ExitInput, refused, hint)
+	}
+	fmt.Fprintf(a.Stderr, "%s launches:\n", lock.Visible(a.lock))
+	for _, w := range what {
+		fmt.Fprintf(a.Stderr, "  %s\n", w)
+	}
+	fmt.Fprint(a.Stderr, "Launch it? [y/N] ")
+	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
+	if err != nil || !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+		return fail(ExitInput, errors.New("nothing was launched"), hint)
+	}
+	return nil
+}
+
+// A fetch is what came of asking one target.
+type fetch struct {
+	target
+	got *fetched
+	err error
+}
+
+// fetchAll asks the targets, several at once, and returns what came of it in
+// their order. Notes are printed in that order too.
+func (a *app) fetchAll(ctx context.Context, targets []target) []fetch {
+	all := make([]fetch, len(targets))
+	var done atomic.Int64
+	progress := len(targets) > 1 && isTerminal(a.Stderr)
+	var g errgroup.Group
+	g.SetLimit(maxLive)
+	for i, t := range targets {
+		g.Go(func() error {
+			all[i] = fetch{target: t, err: t.err}
+			if t.err == nil {
+				all[i].got, all[i].err = a.fetch(ctx, t.source)
+			}
+			if n := done.Add(1); progress {
+				fmt.Fprintf(a.Stderr, "\r%d of %d servers listed ", n, len(targets))
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // no function returns an error: each is in all
+	if progress {
+		fmt.Fprint(a.Stderr, "\r\x1b[K")
+	}
+	for _, f := range all {
+		if f.err != nil {
+			continue
+		}
+		for _, n := range f.got.notes {
+			if len(all) > 1 {
+				n = f.name + ": " + n
+			}
+			a.note(n)
+		}
+	}
+	return all
+}

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
+)
+
+// margin is how far the lines below a definition are indented.
+const margin = "         "
+
+// text prints one line a definition, and below it what was expected and found.
+func (e *entry) text(w io.Writer) {
+	rest := e.changes
+	for _, line := range e.others {
+		fmt.Fprintln(w, line)
+	}
+	if len(e.others) > 0 && e.judgement == nil {
+		return
+	}
+	if e.pinned != nil {
+		pinnedText(w, e.pinned, e.path)
+		return
+	}
+	switch {
+	case e.judgement != nil:
+		rest = e.judgement.text(w, rest)
+	case e.err != nil && len(rest) == 0:
+		fmt.Fprintf(w, "%-8s %s\n", "REFUSED", oneLine(e.err.Error()))
+		return
+	}
+	for _, c := range rest {
+		fmt.Fprintf(w, "%-8s %s%s\n", c.Op, show(c.Kind, c.Name), changeNote(c))
+		for _, f := range c.Fields {
+			fieldText(w, f)
+		}
+	}
+	for _, f := range e.info {
+		fmt.Fprintf(w, "server   what it says of itself changed\n")
+		fieldText(w, f)
+	}
+	if e.launch != "" {
+		fmt.Fprintf(w, "launch   %s\n", e.launch)
+	}
+	findingText(w, e.findings)
+	if e.judgement != nil {
+		e.judgement.evidence(w)
+	}
+}
+
+// text prints the results, each with its change, and returns the changes of no
+// result.
+func (j *judgement) text(w io.Writer, changes []lock.Change) (rest []lock.Change) {
+	byID := make(map[string]lock.Change, len(changes))
+	for _, c := range changes {
+		byID[lock.ID(c.Kind, c.Name)] = c
+	}
+	for _, r := range j.decision.Results() {
+		var reasons []string
+		for _, x := range j.reasons(r) {
+			reasons = append(reasons, string(x))
+		}
+		id := lock.ID(r.Kind, r.Name)
+		c := byID[id]
+		delete(byID, id)
+		mark := "ok"
+		if !j.fine(r) {
+			mark = "REFUSED"
+		}
+		fmt.Fprintf(w, "%-8s %s  %s%s\n", mark, lock.Visible(id), strings.Join(reasons, ", "), changeNote(c))
+		if mark != "ok" {
+			j.explain(w, r)
+		}
+		for _, f := range c.Fields {
+			fieldText(w, f)
+		}
+	}
+	for _, c := range changes {
+		if _, left := byID[lock.ID(c.Kind, c.Name)]; left {
+			rest = append(rest, c)
+		}
+	}
+	return rest
+}
+
+// explain prints what was expected of a definition, and what was found.
+func (j *judgement) explain(w io.Writer, r verify.Result) {
+	found := "nothing: it is not listed"
+	if !r.Digest.IsZero() {
+		found = r.Digest.String()
+	}
+	expected := func(what, found string) {
+		fmt.Fprintf(w, "%sexpected %s\n%sfound    %s\n", margin, what, margin, found)
+	}
+	switch {
+	case r.Refused != nil:
+		fmt.Fprintf(w, "%s%v\n", margin, r.Refused)
+	case !r.Pinned.IsZero() && r.Pinned != r.Digest:
+		expected(r.Pinned.String()+" (pinned)", found)
+	case !r.Signed.IsZero() && r.Signed != r.Digest:
+		expected(r.Signed.String()+" (signed)", found)
+	case len(j.decision.HighWater()) > 0 && len(r.Signers) == 0:
+		expected("a definition that is signed", found+", which the statement does not name")
+	case r.Has(verify.WrongSigner) && len(r.Signers) > 0:
+		expected(orEach(j.recordedSigners())+" (pinned)", r.Signers[0].String())
+	}
+}
+
+// recordedSigners returns who signed what is pinned, as the lockfile says.
+func (j *judgement) recordedSigners() []string {
+	var signers []string
+	for _, e := range j.entry.Evidence {
+		signers = append(signers, e.Signer.String())
+	}
+	return signers
+}
+
+// orEach puts alternatives below each other.
+func orEach(list []string) string { return strings.Join(visible(list), "\n               or ") }
+
+// evidence prints which bundles do not count, if anything is refused, and who
+// signed, if nothing is.
+func (j *judgement) evidence(w io.Writer) {
+	defer func() {
+		fmt.Fprintf(w, "rule     %s\n", lock.Visible(j.decision.Rule()))
+		for _, r := range j.read {
+			fmt.Fprintf(w, "%-8s %s  %s\n", r.Role, lock.Visible(r.Path), r.Digest)
+		}
+	}()
+	results := j.decision.Results()
+	refused := slices.ContainsFunc(results, func(r verify.Result) bool { return !j.fine(r) })
+	if !refused {
+		for _, h := range j.decision.HighWater() {
+			fmt.Fprintf(w, "signed   by %s, sequence %d\n", h.Signer, h.Sequence)
+		}
+		return
+	}
+	expected := orEach(j.decision.Expected())
+	for _, d := range j.missing {
+		fmt.Fprintf(w, "bundle   %s  missing\n         expected %s, signed by %s\n         found    no such file\n",
+			shorten(d), lock.Visible(filepath.Join(j.folder, blobName(d))), expected)
+	}
+	if expected != "" && len(j.missing)+len(j.decision.HighWater())+len(j.decision.Diagnostics()) == 0 {
+		fmt.Fprintf(w, "bundle   none\n         expected one signed by %s\n         found    none: not with --bundle, not in %s, not in the listing\n", expected, evidenceDir)
+	}
+	for _, d := range j.decision.Diagnostics() {
+		fmt.Fprintf(w, "bundle   %s  %s\n", shorten(d.Bundle), d.Reason)
+		switch d.Reason {
+		case verify.WrongSigner:
+			fmt.Fprintf(w, "         expected %s\n", expected)
+			fmt.Fprintf(w, "         found    %s\n", signerText(d))
+		case verify.WrongServer:
+			fmt.Fprintf(w, "         expected server %s\n         found    %v\n", j.server, d.Err)
+		default:
+			fmt.Fprintf(w, "         %s\n", lock.Visible(d.Err.Error()))
+		}
+	}
+}
+
+func visible(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = lock.Visible(s)
+	}
+	return out
+}
+
+func signerText(d verify.Diagnostic) string {
+	if d.Signer.IsZero() {
+		return lock.Visible(d.Err.Error())
+	}
+	if id := verify.IdentityOf(d.Signer).String(); id != "" {
+		return lock.Visible(id)
+	}
+	return d.Signer.String()
+}
+
+// shorten returns the start of a digest, enough to tell bundles apart.
+func shorten(d lock.Digest) string {
+	if d.IsZero() {
+		return "(more)"
+	}
+	return d.String()[:len("sha256:")+12] + "..."
+}

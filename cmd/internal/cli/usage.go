@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// groupKey is the annotation of a flag with the title under which help shows
+// it.
+const groupKey = "group"
+
+// group puts flags under a title of their own in help.
+func group(flags *pflag.FlagSet, title string, names ...string) {
+	for _, n := range names {
+		f := flags.Lookup(n)
+		f.Annotations = map[string][]string{groupKey: {title}}
+	}
+}
+
+// printUsage prints how a command is used: its own flags first, those that it
+// shares with others by what they are about.
+func printUsage(cmd *cobra.Command) error {
+	w := cmd.OutOrStderr()
+	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprint(w, "\nAvailable Commands:\n")
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() || c.Name() == "help" {
+				fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+			}
+		}
+	}
+	titles := []string{"Flags"}
+	sets := map[string]*pflag.FlagSet{}
+	add := func(title string, f *pflag.Flag) {
+		if sets[title] == nil {
+			sets[title] = pflag.NewFlagSet(title, pflag.ContinueOnError)
+		}
+		if !slices.Contains(titles, title) {
+			titles = append(titles, title)
+		}
+		sets[title].AddFlag(f)
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if g := f.Annotations[groupKey]; len(g) == 1 {
+			add(g[0], f)
+		} else {
+			add("Flags", f)
+		}
+	})
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { add("Flags of every command", f) })
+	for _, t := range titles {
+		if sets[t] != nil && sets[t].HasAvailableFlags() {
+			fmt.Fprintf(w, "\n%s:\n%s", t, sets[t].FlagUsages())
+		}
+	}
+	return nil
+}
