@@ -48,7 +48,7 @@ const forecast = `{"name":"get_forecast","title":"Forecast","description":"Retur
 	"outputSchema":{"type":"object","properties":{"sky":{"enum":["clear","rain"],"description":"The sky."}}},
 	"annotations":{"title":"Forecast","readOnlyHint":true},"icons":[{"src":"https://acme.example/a.png"}],"_meta":{"v":1}}`
 
-// CASES 1 to 8 and 31: what a change of a definition is, and what is none.
+// What a change of a definition is, and what is none.
 func TestDrift(t *testing.T) {
 	for _, c := range []struct {
 		name     string

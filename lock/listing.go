@@ -34,7 +34,8 @@ type Listing struct {
 	Bundles     [][]byte     // found under AttestationKey: candidates, unverified
 	Kinds       []Kind       // sorted; those listed whole: answered, and the last page names no next one
 
-	// What the server says of itself. It decides nothing.
+	// What the server says of itself. It decides nothing. Of a server without a
+	// handshake the version is the newest that it supports.
 	ServerName, ServerVersion, ProtocolVersion string
 }
 
@@ -220,6 +221,9 @@ func (p *listingParser) member(r *canonical.Reader, name string) (err error) {
 	case "protocolVersion":
 		p.here = append(p.here, Instructions)
 		p.listing.ProtocolVersion, err = optionalString(r)
+	case "supportedVersions": // of server/discover
+		p.here = append(p.here, Instructions)
+		return p.supportedVersions(r)
 	case "serverInfo":
 		p.here = append(p.here, Instructions)
 		return p.serverInfo(r)
@@ -253,6 +257,19 @@ func optionalString(r *canonical.Reader) (string, error) {
 		return "", r.Skip()
 	}
 	return r.String()
+}
+
+// supportedVersions reads the protocol versions that a server without a
+// handshake supports. They are dates: the newest is the greatest.
+func (p *listingParser) supportedVersions(r *canonical.Reader) error {
+	if r.Peek() != '[' {
+		return r.Skip()
+	}
+	return r.Array(func(int) error {
+		v, err := optionalString(r)
+		p.listing.ProtocolVersion = max(p.listing.ProtocolVersion, v)
+		return err
+	})
 }
 
 func (p *listingParser) serverInfo(r *canonical.Reader) error {

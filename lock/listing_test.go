@@ -77,7 +77,7 @@ func TestParseListing(t *testing.T) {
 func TestParseListingServer(t *testing.T) {
 	for _, c := range []struct{ text, name, version, protocol string }{
 		{initialize, "weather", "1.4.2", "2025-11-25"},
-		{discover, "weather", "2.0.0", ""},
+		{discover, "weather", "2.0.0", "2026-07-28"},
 		{toolsPage, "", "", ""},
 		{`{"protocolVersion":7,"serverInfo":{"name":null,"version":[],"x":{"name":"y"}},"tools":[]}`, "", "", ""},
 		{`{"serverInfo":"weather","_meta":[],"tools":[]}`, "", "", ""},

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"runtime"
@@ -20,11 +21,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/mcpsign/mcpsign/cmd/internal/cli"
+	"github.com/mcpsign/mcpsign/internal/mcptest"
 	"github.com/mcpsign/mcpsign/internal/sigtest"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -34,7 +37,10 @@ import (
 // copied under that name, so that what os.Executable returns runs as mcpsign
 // again.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"mcpsign": checkedMain})
+	testscript.Main(m, map[string]func(){
+		"mcpsign":   checkedMain,
+		"mcpserver": func() { os.Exit(mcptest.Main(os.Args[1:])) },
+	})
 }
 
 // checkedMain is main, but that JSON on standard output has to have the
@@ -120,6 +126,9 @@ var script = map[string]func(ts *testscript.TestScript, neg bool, args []string)
 	"reseal":   reseal,
 	"evidence": evidence,
 	"identify": identify,
+	"serve":    serve,
+	"sarif":    isSARIF,
+	"schema":   isOutput,
 	"embed":    embed,
 	"services": startServices,
 	"fault":    fault,
@@ -192,6 +201,35 @@ func visible(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s: characters that do not show: %v, want %v: %q", name, !neg, neg, text)
 		}
 	}
+}
+
+// serve reads "VARIABLE BEHAVIOUR": a server that behaves like that is there
+// over HTTP until the script ends, at the URL in the variable.
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: serve VARIABLE BEHAVIOUR")
+	}
+	s := httptest.NewServer(mcptest.HTTP(args[1]))
+	ts.Defer(s.Close)
+	ts.Setenv(args[0], s.URL+"/mcp")
+}
+
+// isSARIF reads "FILE": the file must be SARIF that its schema allows.
+func isSARIF(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: sarif FILE")
+	}
+	report, err := sarif.FromBytes([]byte(ts.ReadFile(args[0])))
+	ts.Check(err)
+	ts.Check(report.Validate())
+}
+
+// isOutput reads "FILE": the file must be JSON of the published schema.
+func isOutput(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: schema FILE")
+	}
+	ts.Check(checkOutput([]byte(ts.ReadFile(args[0]))))
 }
 
 // sha256Of reads "FILE HEX": the file must have that SHA-256.

@@ -126,10 +126,8 @@ func (a *app) emitListings(all []fetch, many bool) error {
 		f.document = map[string]any{"servers": docs}
 	}
 	f.raw = func(w io.Writer) {
-		for _, line := range all[0].got.responses {
-			// A line end within a JSON text is white space.
-			line = bytes.ReplaceAll(bytes.ReplaceAll(line, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" "))
-			_, _ = w.Write(append(line, '\n'))
+		for _, data := range all[0].got.responses {
+			writeLines(w, data)
 		}
 	}
 	if err := a.emit(f); err != nil {
@@ -139,6 +137,20 @@ func (a *app) emitListings(all []fetch, many bool) error {
 		return nil // it is the reader's to refuse
 	}
 	return combine(outcomes)
+}
+
+// writeLines writes each of the JSON texts of a listing on a line of its own. A
+// line end within a text is white space.
+func writeLines(w io.Writer, data []byte) {
+	texts := json.NewDecoder(bytes.NewReader(data))
+	for {
+		var text json.RawMessage
+		if texts.Decode(&text) != nil { // the end: the listing was parsed before
+			return
+		}
+		text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" "))
+		_, _ = w.Write(append(text, '\n')) // into a buffer
+	}
 }
 
 // wants reports whether -o names a format.

@@ -40,8 +40,10 @@ func (e *entry) text(w io.Writer) {
 			fieldText(w, f)
 		}
 	}
-	for _, f := range e.info {
-		fmt.Fprintf(w, "server   what it says of itself changed\n")
+	for i, f := range e.info {
+		if i == 0 {
+			fmt.Fprintf(w, "server   what it says of itself changed\n")
+		}
 		fieldText(w, f)
 	}
 	if e.launch != "" {
