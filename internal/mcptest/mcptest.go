@@ -7,6 +7,8 @@
 //
 //	srv := httptest.NewServer(mcptest.HTTP("repeating-cursor"))
 //
+// and [Log] keeps what reached it.
+//
 // As a process of its own, for stdio and for test scripts, [Main] is the whole program:
 //
 //	testscript.Main(m, map[string]func(){"mcpserver": func() { os.Exit(mcptest.Main(os.Args[1:])) }})
@@ -143,7 +145,7 @@ func (o options) run(ctx context.Context, name string) error {
 			return err
 		}
 		defer f.Close()
-		h = logRequests(f, h)
+		h = Log(f, h)
 	}
 	if o.eof {
 		var cancel context.CancelFunc
@@ -189,8 +191,9 @@ func waitFor(ctx context.Context, file string) error {
 	}
 }
 
-// logRequests writes a line for each request before it is answered.
-func logRequests(w io.Writer, next http.Handler) http.Handler {
+// Log returns a handler that writes a line of JSON for each request (method, host, path, header) to w and then calls
+// next. It writes one line at a time.
+func Log(w io.Writer, next http.Handler) http.Handler {
 	var mu sync.Mutex
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		mu.Lock()

@@ -31,18 +31,14 @@ SOURCE the server is launched as the lockfile records.
 			if err := l.parse(); err != nil {
 				return err
 			}
-			st, err := a.openStore()
+			st, fetched, err := a.gather(cmd, list, &all)
 			if err != nil {
 				return err
 			}
 			defer st.close()
-			targets, err := a.targets(cmd, st, list, &all)
-			if err != nil {
-				return err
-			}
 			r := st.report()
 			r.many = all.all
-			for _, f := range a.fetchAll(cmd.Context(), targets) {
+			for _, f := range fetched {
 				e := entry{server: f.name, err: f.err}
 				if e.err == nil {
 					var j *judgement

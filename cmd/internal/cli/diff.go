@@ -25,26 +25,22 @@ nothing differs, 10 if a definition changed or vanished, 11 if some are new only
 		Example: `  mcpsign diff weather -- npx -y @acme/weather-mcp
   mcpsign diff old.json new.json -o markdown`,
 		RunE: func(cmd *cobra.Command, list []string) error {
-			st, err := a.openStore()
-			if err != nil {
-				return err
-			}
-			defer st.close()
 			if !all.all {
-				if old, now, err := a.diffSources(cmd, st, list); err != nil || !old.empty() {
+				if old, now, err := a.diffSources(cmd, list); err != nil || !old.empty() {
 					if err != nil {
 						return err
 					}
 					return a.diffTwo(cmd.Context(), old, now)
 				}
 			}
-			targets, err := a.targets(cmd, st, list, &all)
+			st, fetched, err := a.gather(cmd, list, &all)
 			if err != nil {
 				return err
 			}
+			defer st.close()
 			r := st.report()
 			r.many = all.all
-			for _, f := range a.fetchAll(cmd.Context(), targets) {
+			for _, f := range fetched {
 				r.entries = append(r.entries, st.diffPinned(f))
 			}
 			return a.report(r)
@@ -57,7 +53,12 @@ nothing differs, 10 if a definition changed or vanished, 11 if some are new only
 
 // diffSources returns the two sources that the arguments name; none if the
 // first one is a server of the lockfile.
-func (a *app) diffSources(cmd *cobra.Command, st *store, list []string) (old, now source, err error) {
+func (a *app) diffSources(cmd *cobra.Command, list []string) (old, now source, err error) {
+	st, err := a.openStore()
+	if err != nil {
+		return old, now, err
+	}
+	defer st.close()
 	words, command := list, []string(nil)
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		words, command = list[:dash], list[dash:]

@@ -107,6 +107,7 @@ func codeOf(err error) ExitCode {
 		service *sign.ServiceError
 		start   *mcp.StartError
 		method  *mcp.MethodError
+		http    *mcp.HTTPError
 		rpc     *lock.ResponseError
 	)
 	switch {
@@ -118,7 +119,7 @@ func codeOf(err error) ExitCode {
 		return ExitUsage
 	case errors.As(err, &service):
 		return ExitService
-	case errors.As(err, &start), errors.As(err, &method), errors.As(err, &rpc):
+	case errors.As(err, &start), errors.As(err, &method), errors.As(err, &http), errors.As(err, &rpc):
 		return ExitServer
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, fs.ErrNotExist):
 		return ExitInternal

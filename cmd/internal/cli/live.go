@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -35,6 +36,9 @@ func (a *app) fetchLive(ctx context.Context, s source) (*fetched, error) {
 		}
 		f, err := a.listRemote(ctx, mcp.Remote{URL: s.url, Header: header})
 		if err == nil {
+			if u, parseErr := url.Parse(s.url); parseErr == nil && u.Scheme == "http" && len(header) > 0 && !loopback(u.Hostname()) {
+				f.notes = append(f.notes, "the headers went over plain http, for everyone on the way to read")
+			}
 			f.launch = lock.Source{URL: withoutSecrets(s.url), Env: env, Headers: templates}
 			if f.launch.URL != s.url {
 				f.notes = append(f.notes, "the lockfile does not record the query of a URL: --all will ask "+lock.Visible(f.launch.URL))
@@ -57,6 +61,11 @@ func withoutSecrets(text string) string {
 	}
 	u.User, u.RawQuery, u.Fragment, u.RawFragment, u.ForceQuery = nil, "", "", "", false
 	return u.String()
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // fetchClient lists an entry of a host's configuration.
@@ -146,7 +155,7 @@ func (a *app) list(ctx context.Context, ask func(context.Context) (*mcp.Listing,
 	}
 	f := &fetched{responses: got.Responses, notes: got.Notes}
 	if got.NoiseLines > 0 {
-		f.notes = append([]string{fmt.Sprintf("%d lines on the server's standard output are no messages; the first is %s", got.NoiseLines, lock.Visible(got.Noise[0]))}, f.notes...)
+		f.notes = append([]string{fmt.Sprintf("%d lines of what the server wrote are no messages; the first is %s", got.NoiseLines, lock.Visible(got.Noise[0]))}, f.notes...)
 	}
 	f.Listing, err = lock.ParseListing(got.Responses...)
 	return f, fail(ExitServer, err, "")

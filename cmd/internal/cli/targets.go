@@ -35,18 +35,46 @@ type target struct {
 	err    error // why it can't be launched
 }
 
-// targets returns the servers that the arguments stand for: NAME SOURCE, NAME
-// with the launch that the lockfile records, or with --all many.
-func (a *app) targets(cmd *cobra.Command, st *store, list []string, f *allFlags) ([]target, error) {
+// gather opens the store and lists the servers that the arguments stand for:
+// NAME SOURCE, NAME with the launch that the lockfile records, or with --all
+// many.
+func (a *app) gather(cmd *cobra.Command, list []string, f *allFlags) (*store, []fetch, error) {
+	var names []string
+	var s source
+	if !f.all {
+		var err error
+		if names, s, err = sourceOf(cmd, list, 1); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !s.empty() { // the store has no say in it: both take a while, so both at once
+		var st *store
+		var fetched []fetch
+		g, ctx := errgroup.WithContext(cmd.Context())
+		g.Go(func() (err error) { st, err = a.openStore(); return err })
+		fetched = a.fetchAll(ctx, []target{{name: names[0], source: s}})
+		if err := g.Wait(); err != nil {
+			return nil, nil, err
+		}
+		return st, fetched, nil
+	}
+	st, err := a.openStore()
+	if err != nil {
+		return nil, nil, err
+	}
+	targets, err := a.recordedTargets(cmd, st, names, list, f)
+	if err != nil {
+		st.close()
+		return nil, nil, err
+	}
+	return st, a.fetchAll(cmd.Context(), targets), nil
+}
+
+// recordedTargets returns the servers whose launch is recorded somewhere: the
+// one that is named, or with --all many.
+func (a *app) recordedTargets(cmd *cobra.Command, st *store, names, list []string, f *allFlags) ([]target, error) {
 	if f.all {
 		return a.allTargets(cmd, st, list, f)
-	}
-	names, s, err := sourceOf(cmd, list, 1)
-	if err != nil {
-		return nil, err
-	}
-	if !s.empty() {
-		return []target{{name: names[0], source: s}}, nil
 	}
 	name, entry, err := st.resolve(names[0])
 	if err != nil {

@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -21,11 +20,9 @@ const (
 	namespaceVariable = "MCPSIGN_E2E_NAMESPACE"
 )
 
-// TestRealServersHTTP lists a real server over HTTP and over stdio. It listens on all interfaces, so it runs where
-// there is none but loopback: the test runs itself again in a fresh network namespace.
-//
-// The listings have the same results, but for the tools that the server registers only after
-// notifications/initialized, and only for clients with capabilities: we declare none, so there are none.
+// TestRealServersHTTP lists a real server over HTTP and over stdio, with the same results byte for byte: nothing in the
+// listing of this server depends on the transport, the session or the time. It listens on all interfaces, so it runs
+// where there is none but loopback: the test runs itself again in a fresh network namespace.
 func TestRealServersHTTP(t *testing.T) {
 	bin := os.Getenv(e2eVariable)
 	if bin == "" {
@@ -87,7 +84,7 @@ func TestRealServersHTTP(t *testing.T) {
 	if !strings.Contains(log.String(), "Received session termination request") {
 		t.Errorf("the session was not ended; log of the server:\n%s", &log)
 	}
-	fmt.Printf("compared %d definitions\n", n)
+	t.Logf("compared %d definitions", n)
 }
 
 // inNamespace runs the calling test in a fresh network namespace, or skips it where that can't be had.

@@ -106,7 +106,7 @@ func (h *endpoint) do(ctx context.Context, verb, method string, body []byte) (*h
 		resp, err := h.client.RoundTrip(req)
 		if err != nil {
 			if h.private(err.Error()) {
-				err = errors.New("the answer is no HTTP, and repeats what was sent")
+				err = errors.New("the request failed, and the reason repeats what was sent")
 			}
 			return nil, h.fail(method, 0, err)
 		}

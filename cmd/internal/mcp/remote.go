@@ -32,9 +32,10 @@ type Remote struct {
 // server.
 //
 // Errors are an [*HTTPError], a [*MethodError] or, for everything else, wrap what there is to wrap, the cause of ctx and
-// errors of TLS included. The text of none holds a header of r or the user, password or query of its URL. An answer
-// that repeats a credential sent to the server (the value of a header or query parameter whose name says it is one, or
-// the password) is an error: it would end up in a lockfile.
+// errors of TLS included. Nothing of r is put into an error, a note or the listing but scheme, host and path of the URL.
+// What a server sends back of it is another matter: a message that repeats a credential (a value of at least 8 bytes of
+// a header or query parameter whose name says that it is one, or the password) is an error and is not shown, as it would
+// end up in a lockfile; other values may be repeated, in a listing as in a message.
 func ListRemote(ctx context.Context, r Remote) (*Listing, error) {
 	return listRemote(ctx, r, standardLimits())
 }

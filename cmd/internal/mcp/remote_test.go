@@ -241,7 +241,7 @@ func TestRemoteRefused(t *testing.T) {
 		{"web page", mcptest.HTTP("web-page"), 200, `its content type is "text/html; charset=utf-8", not application/json or text/event-stream; the body begins with "<!doctype`},
 		{"redirect to get", mcptest.HTTP("redirect-get"), 302, "it redirects within http://127.0.0.1:"},
 		{"redirect loop", mcptest.HTTP("redirect-loop"), 308, "it redirects more than 3 times"},
-		{"redirect to a script", http.RedirectHandler("javascript:alert(1)", 307), 307, "it redirects to another origin, javascript:, to which nothing is sent"},
+		{"redirect to a script", http.RedirectHandler("javascript:alert(1)", http.StatusTemporaryRedirect), 307, "it redirects to another origin, javascript:, to which nothing is sent"},
 		{"session gone", mcptest.HTTP("session-gone"), 404, "the server has lost the session"},
 		{"stream cut", mcptest.HTTP("stream-cut"), -1, "the reply to tools/list ended without the answer; its events have ids, but a stream that broke off is not resumed"},
 		{"bomb", mcptest.HTTP("bomb"), -1, "server wrote more than 67108864 bytes"},
@@ -313,6 +313,37 @@ func TestSessionLostOnce(t *testing.T) {
 	}
 }
 
+// TestStatusInSession tells a method that is unknown from a session that is: both have status 404.
+func TestStatusInSession(t *testing.T) {
+	for _, test := range []struct {
+		code, id string
+		sessions int // begun
+		want     string
+	}{
+		{"-32601", "ID", 1, ""},
+		{"-32001", "ID", 2, "the server has lost the session"},
+		{"-32601", "null", 2, "the server has lost the session"},
+	} {
+		answer := replied(404, "application/json", `{"jsonrpc":"2.0","id":`+test.id+`,"error":{"code":`+test.code+`,"message":"not found"}}`)
+		c, url := record(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Mcp-Session-Id") == "" {
+				w.Header().Set("Mcp-Session-Id", "0123456789abcdef")
+			}
+			answer.ServeHTTP(w, r)
+		}))
+		l, err := ListRemote(t.Context(), Remote{URL: url})
+		switch {
+		case test.want == "" && (err != nil || len(l.Responses) != 1):
+			t.Errorf("%s for %s: got %v, %v", test.code, test.id, l, err)
+		case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+			t.Errorf("%s for %s: %v, want %s", test.code, test.id, err, test.want)
+		}
+		if n := strings.Count(strings.Join(c.seen, "\n"), `"initialize"`); n != test.sessions {
+			t.Errorf("%s for %s: %d sessions were begun, want %d", test.code, test.id, n, test.sessions)
+		}
+	}
+}
+
 // TestServerRequestsHTTP answers requests of the server by a POST each, under the session's id.
 func TestServerRequestsHTTP(t *testing.T) {
 	c, url := record(t, mcptest.HTTP("asks-first"))
@@ -378,6 +409,7 @@ func TestRemoteUnreachable(t *testing.T) {
 	}
 	tls := httptest.NewUnstartedServer(mcptest.HTTP("plain"))
 	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
+	tls.EnableHTTP2 = true
 	tls.StartTLS()
 	defer tls.Close()
 	if _, err := ListRemote(t.Context(), Remote{URL: tls.URL}); err == nil || !strings.Contains(err.Error(), "certificate") {
@@ -385,6 +417,10 @@ func TestRemoteUnreachable(t *testing.T) {
 	}
 	if _, err := ListRemote(t.Context(), Remote{URL: tls.URL, Transport: tls.Client().Transport}); err != nil {
 		t.Errorf("known certificate: %v", err)
+	}
+	tr, _ := defaultTransport()
+	if tr, ok := tr.(*http.Transport); !ok || tr.Proxy == nil || !tr.ForceAttemptHTTP2 || tr == http.DefaultTransport {
+		t.Errorf("the default transport is %+v", tr)
 	}
 }
 

@@ -114,7 +114,8 @@ func (h *endpoint) safe(text string) string {
 
 // private reports whether a text holds a credential, the query of the URL or a header of the caller.
 func (h *endpoint) private(text string) bool {
-	if repeated(h.secrets, []byte(text)) != nil || h.url.RawQuery != "" && strings.Contains(text, h.url.RawQuery) {
+	query := h.url.RawQuery
+	if repeated(h.secrets, []byte(text)) != nil || len(query) >= minSecret && strings.Contains(text, query) {
 		return true
 	}
 	for _, values := range h.header {

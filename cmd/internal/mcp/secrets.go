@@ -33,6 +33,7 @@ func secretsOf(u *url.URL, header http.Header) []secret {
 			continue
 		}
 		for _, value := range header[name] {
+			add(fmt.Sprintf("the header %q", name), value)
 			words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ;,", r) })
 			if len(words) > 1 && strings.HasSuffix(name, "Authorization") {
 				words = words[1:] // without the scheme
