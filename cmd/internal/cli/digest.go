@@ -143,10 +143,7 @@ func (a *app) emitDigests(all []fetch, many bool) error {
 			fmt.Fprintf(a.Stderr, "refused: %s (number %d of its kind): %v\n", show(r.Kind, r.Name), r.Index+1, r.Err)
 		}
 	}
-	out := form{document: docs[0], text: func(w io.Writer) { digestLines(w, docs) }}
-	if many {
-		out.document = map[string]any{"servers": docs}
-	}
+	out := form{document: func() any { return oneOrMany(docs, many) }, text: func(w io.Writer) { digestLines(w, docs) }}
 	if err := a.emit(out); err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (a *app) inspectLock(f *lock.File) error {
 }
 
 func (a *app) emitTree(document any, t list.Writer) error {
-	return a.emit(form{document: document, text: func(w io.Writer) { fmt.Fprintf(w, "%s\n%s\n", notVerified, t.Render()) }})
+	return a.emit(form{document: func() any { return document }, text: func(w io.Writer) { fmt.Fprintf(w, "%s\n%s\n", notVerified, t.Render()) }})
 }
 
 type (

@@ -76,8 +76,10 @@ func (a *app) generateKey(out string) error {
 		return err
 	}
 	return a.emit(form{
-		document: map[string]string{"key": out, "public": out + ".pub", "identity": "key:" + id.String()},
-		text:     func(w io.Writer) { fmt.Fprintf(w, "key:%s\n", id) },
+		document: func() any {
+			return map[string]string{"key": out, "public": out + ".pub", "identity": "key:" + id.String()}
+		},
+		text: func(w io.Writer) { fmt.Fprintf(w, "key:%s\n", id) },
 	})
 }
 

@@ -121,14 +121,14 @@ func (a *app) emitListings(all []fetch, many bool) error {
 	if len(all) == 1 && all[0].err != nil {
 		return all[0].err // nothing was listed
 	}
-	f := form{document: docs[0], text: func(w io.Writer) { listText(w, docs, many) }}
-	if many {
-		f.document = map[string]any{"servers": docs}
-	}
-	f.raw = func(w io.Writer) {
-		for _, data := range all[0].got.responses {
-			writeLines(w, data)
-		}
+	f := form{
+		document: func() any { return oneOrMany(docs, many) },
+		text:     func(w io.Writer) { listText(w, docs, many) },
+		raw: func(w io.Writer) {
+			for _, data := range all[0].got.responses {
+				writeLines(w, data)
+			}
+		},
 	}
 	if err := a.emit(f); err != nil {
 		return err
@@ -151,6 +151,16 @@ func writeLines(w io.Writer, data []byte) {
 		text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" "))
 		_, _ = w.Write(append(text, '\n')) // into a buffer
 	}
+}
+
+// oneOrMany returns the document of one server, or of many.
+func oneOrMany[T any](docs []T, many bool) any {
+	if !many {
+		return docs[0]
+	}
+	return struct {
+		Servers []T `json:"servers"`
+	}{docs}
 }
 
 // wants reports whether -o names a format.

@@ -64,8 +64,8 @@ func sinks(cmd *cobra.Command, values []string) ([]sink, error) {
 // A form is a result in the formats that its command has.
 type form struct {
 	text     func(w io.Writer)
-	document any     // for JSON: an object
-	report   *report // for SARIF and Markdown
+	document func() any // for JSON: an object
+	report   *report    // for SARIF and Markdown
 	raw      func(w io.Writer)
 }
 
@@ -80,7 +80,7 @@ func (a *app) emit(f form) error {
 		case formatRaw:
 			f.raw(&b)
 		case formatJSON:
-			err = a.writeJSON(&b, f.document)
+			err = a.writeJSON(&b, f.document())
 		case formatSARIF:
 			err = f.report.sarif(&b)
 		case formatMarkdown:

@@ -82,7 +82,7 @@ func (a *app) report(r *report) error {
 		// The error says it all; a report for machines has to say it too.
 		a.sinks = slices.DeleteFunc(a.sinks, func(s sink) bool { return s.format == formatText })
 	}
-	if err := a.emit(form{text: r.text, document: r.document(), report: r}); err != nil {
+	if err := a.emit(form{text: r.text, document: r.document, report: r}); err != nil {
 		return err
 	}
 	return outcome
@@ -108,12 +108,7 @@ func (r *report) document() any {
 	for _, e := range r.entries {
 		docs = append(docs, e.document())
 	}
-	if !r.many && len(docs) == 1 {
-		return docs[0]
-	}
-	return struct {
-		Servers []reportDoc `json:"servers"`
-	}{docs}
+	return oneOrMany(docs, r.many || len(docs) != 1)
 }
 
 // The JSON of verify, check, lock and diff.

@@ -23,20 +23,30 @@ var secretForms = regexp.MustCompile(`^(gh[pousr]_|github_pat_|glpat-|xox[abeprs
 // secret.
 func secretName(name string) bool { return secretWords.MatchString(name) }
 
+// hexadecimal is a text of 128 bits and more in hexadecimal digits.
+var hexadecimal = regexp.MustCompile(`^[0-9a-fA-F]{32,}$`)
+
 // secretText reports whether a text has the form of a secret: of a known
-// issuer's token, of a URL with a password, or of 24 and more characters that
-// look random.
+// issuer's token, of a URL with a password, of a long number in hexadecimal
+// digits, or of 24 and more characters that look random. Names of files and
+// digests are none.
 func secretText(text string) bool {
 	if secretForms.MatchString(text) {
 		return true
 	}
-	if strings.Contains(text, "sha256:") {
+	if isPath(text) || strings.Contains(text, "sha256:") {
 		return false
 	}
 	// Names have words between separators, random texts seldom do.
-	for _, piece := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("-_.:,@/\\ ${}", r) }) {
-		letters := strings.ContainsAny(strings.ToLower(piece), "abcdefghijklmnopqrstuvwxyz")
-		if len(piece) >= 24 && letters && strings.ContainsAny(piece, "0123456789") && entropy(piece) > 3.3 {
+	for _, piece := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("-_.:,@ ${}", r) }) {
+		letters := strings.ContainsAny(piece, "abcdefABCDEF")
+		digits := 0
+		for _, r := range piece {
+			if r >= '0' && r <= '9' {
+				digits++
+			}
+		}
+		if letters && (hexadecimal.MatchString(piece) && digits > 0 || len(piece) >= 24 && digits >= 3 && entropy(piece) > 4) {
 			return true
 		}
 	}

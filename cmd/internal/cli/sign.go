@@ -381,8 +381,8 @@ func (a *app) printSigned(name string, s source, f *signFlags, st *attest.Statem
 		}
 	}
 	return a.emit(form{
-		document: map[string]any{
-			"server": name, "bundle": f.bundle, "identity": id.String(), "sequence": r.Sequence, "definitions": len(st.Subjects()),
+		document: func() any {
+			return map[string]any{"server": name, "bundle": f.bundle, "identity": id.String(), "sequence": r.Sequence, "definitions": len(st.Subjects())}
 		},
 		text: func(w io.Writer) {
 			fmt.Fprintf(w, "signed   %d definitions of %s, sequence %d\n", len(st.Subjects()), name, r.Sequence)

@@ -20,7 +20,7 @@ func (a *app) versionCommand() *cobra.Command {
 				version, goVersion = info.Main.Version, info.GoVersion
 			}
 			return a.emit(form{
-				document: map[string]string{"version": version, "go": goVersion},
+				document: func() any { return map[string]string{"version": version, "go": goVersion} },
 				text:     func(w io.Writer) { fmt.Fprintf(w, "mcpsign %s %s\n", version, goVersion) },
 			})
 		},
