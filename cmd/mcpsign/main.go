@@ -12,6 +12,7 @@
 //	mcpsign verify [NAME] [--policy FILE]
 //	mcpsign lock NAME SOURCE [--bundle FILE --key FILE ...] [--from FILE]
 //	mcpsign lock --all client:HOST
+//	mcpsign approve NAME [SOURCE] [--listing DIGEST] [--downgrade]
 //	mcpsign check NAME [SOURCE] [--lint] [--fail-on CODES]
 //	mcpsign diff NAME [SOURCE]
 //	mcpsign diff OLD NEW

@@ -127,6 +127,7 @@ var script = map[string]func(ts *testscript.TestScript, neg bool, args []string)
 	"evidence": evidence,
 	"identify": identify,
 	"serve":    serve,
+	"listing":  listingDigest,
 	"sarif":    isSARIF,
 	"schema":   isOutput,
 	"embed":    embed,
@@ -212,6 +213,19 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	s := httptest.NewServer(mcptest.HTTP(args[1]))
 	ts.Defer(s.Close)
 	ts.Setenv(args[0], s.URL+"/mcp")
+}
+
+// listingDigest reads "VARIABLE FILE": the variable gets the digest of the
+// listing in the file.
+func listingDigest(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: listing VARIABLE FILE")
+	}
+	l, err := lock.ParseListing([]byte(ts.ReadFile(args[1])))
+	ts.Check(err)
+	d, err := l.Digest()
+	ts.Check(err)
+	ts.Setenv(args[0], d.String())
 }
 
 // isSARIF reads "FILE": the file must be SARIF that its schema allows.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -10,29 +11,32 @@ import (
 
 // A judgement is a decision with what was put into it, for the report.
 type judgement struct {
-	server   string
-	source   string      // as the user wrote it, for the next command; empty for the lockfile itself
-	launch   lock.Source // how the server was launched
-	bundles  []string    // files that were named
-	folder   string      // of the lockfile
-	listing  *lock.Listing
-	entry    *lock.Server // nil: nothing is pinned
-	decision *verify.Decision
-	verifier *verify.Verifier
-	request  verify.Request
-	missing  []lock.Digest // bundles that the lock names and that are not there
-	read     []authority   // the files that say who may sign and with what that is checked
-	compare  bool          // with the pins; else the signatures of the source alone
+	server    string
+	source    string      // as the user wrote it, for the next command; empty for the lockfile itself
+	launch    lock.Source // how the server was launched
+	bundles   []string    // files that were named
+	folder    string      // of the lockfile
+	listing   *lock.Listing
+	entry     *lock.Server // nil: nothing is pinned
+	decision  *verify.Decision
+	verifier  *verify.Verifier
+	request   verify.Request
+	missing   []lock.Digest // bundles that the lock names and that are not there
+	read      []authority   // the files that say who may sign and with what that is checked
+	downgrade bool          // an older release is what is wanted
+	compare   bool          // with the pins; else the signatures of the source alone
 }
 
 // A query says what is to be judged.
 type query struct {
-	name    string
-	source  source
-	flags   *trustFlags
-	listing *lock.Listing // of the lockfile; nil: fetched
-	fetched *fetched      // nil: read the source
-	compare bool          // with the pins; else the signatures of the source alone
+	name      string
+	source    source
+	flags     *trustFlags
+	listing   *lock.Listing // of the lockfile; nil: fetched
+	fetched   *fetched      // nil: read the source
+	compare   bool          // with the pins; else the signatures of the source alone
+	approval  bool          // of a new release: bundles that are named stand in place of the recorded ones
+	downgrade bool          // take no notice of sequences that were seen
 }
 
 // judge decides on a listing by the flags, the store and what was seen. Bundles
@@ -59,7 +63,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	if request.Bundles, err = readBundles(q.flags.bundles, j.verifyCommand()); err != nil {
 		return nil, err
 	}
-	if q.compare || len(q.flags.bundles) == 0 {
+	if q.compare && !q.approval || len(q.flags.bundles) == 0 {
 		recorded, missing, err := s.evidence(entry)
 		if err != nil {
 			return nil, err
@@ -81,6 +85,9 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 			return nil, err
 		}
 	}
+	if j.downgrade = q.downgrade; q.downgrade {
+		request.Seen, request.Lock = nil, unsequenced(entry)
+	}
 	request.Listing = j.listing
 	j.request = request
 	j.decide(request, q.compare)
@@ -101,6 +108,19 @@ func (j *judgement) decide(request verify.Request, compare bool) {
 		j.compare = true
 	}
 	j.decision = j.verifier.Decide(request)
+}
+
+// unsequenced returns an entry that says nothing of how new its release was.
+func unsequenced(entry *lock.Server) *lock.Server {
+	if entry == nil {
+		return nil
+	}
+	e := *entry
+	e.Evidence = slices.Clone(entry.Evidence)
+	for i := range e.Evidence {
+		e.Evidence[i].Sequence = 1
+	}
+	return &e
 }
 
 // recordedSequences returns what the lock says was seen of a server.

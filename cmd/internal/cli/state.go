@@ -99,11 +99,32 @@ func (s *state) record(server string, high []verify.HighWater) error {
 	return nil
 }
 
+// lower sets back what was seen of the signers in high, to what high says.
+// Someone has approved an older release.
+func (s *state) lower(server string, high []verify.HighWater) error {
+	err := s.write(server, func(seen []verify.HighWater) []verify.HighWater {
+		for i, o := range seen {
+			for _, h := range high {
+				if o.Signer.Same(h.Signer) {
+					seen[i].Sequence = h.Sequence
+				}
+			}
+		}
+		return merge(seen, high)
+	})
+	return fail(ExitTrust, err, "make the folder writable or set XDG_STATE_HOME to another one")
+}
+
 func (s *state) raise(server string, high []verify.HighWater) error {
 	seen, err := s.seen(server)
 	if err != nil || !raises(seen, high) {
 		return err
 	}
+	return s.write(server, func(seen []verify.HighWater) []verify.HighWater { return merge(seen, high) })
+}
+
+// write replaces what was seen of a server, while no other process does.
+func (s *state) write(server string, change func(seen []verify.HighWater) []verify.HighWater) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
@@ -113,7 +134,7 @@ func (s *state) raise(server string, high []verify.HighWater) error {
 			return err
 		}
 		doc := sequences{Version: 1, Server: server}
-		for _, h := range merge(seen, high) {
+		for _, h := range change(seen) {
 			doc.Signers = append(doc.Signers, signerAndHigh{h.Signer, h.Sequence})
 		}
 		data, err := json.MarshalIndent(doc, "", "  ")

@@ -166,12 +166,17 @@ func (a *app) mayRun(targets []target, run bool) error {
 	for _, w := range what {
 		fmt.Fprintf(a.Stderr, "  %s\n", w)
 	}
-	fmt.Fprint(a.Stderr, "Launch it? [y/N] ")
-	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
-	if err != nil || !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+	if !a.yes("Launch it? [y/N] ") {
 		return fail(ExitInput, errors.New("nothing was launched"), hint)
 	}
 	return nil
+}
+
+// yes asks at the terminal. Anything but y or yes is a no.
+func (a *app) yes(question string) bool {
+	fmt.Fprint(a.Stderr, question)
+	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
+	return err == nil && slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
 }
 
 // A fetch is what came of asking one target.

@@ -40,18 +40,23 @@ func (e *entry) text(w io.Writer) {
 			fieldText(w, f)
 		}
 	}
-	for i, f := range e.info {
-		if i == 0 {
-			fmt.Fprintf(w, "server   what it says of itself changed\n")
-		}
-		fieldText(w, f)
-	}
+	infoText(w, e.info)
 	if e.launch != "" {
 		fmt.Fprintf(w, "launch   %s\n", e.launch)
 	}
 	findingText(w, e.findings)
 	if e.judgement != nil {
 		e.judgement.evidence(w)
+	}
+}
+
+// infoText prints what a server says of itself otherwise than before.
+func infoText(w io.Writer, fields []lock.Field) {
+	for i, f := range fields {
+		if i == 0 {
+			fmt.Fprintln(w, "server   what it says of itself changed")
+		}
+		fieldText(w, f)
 	}
 }
 

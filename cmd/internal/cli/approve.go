@@ -1,0 +1,281 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpsign/mcpsign/cmd/internal/lint"
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// approveFlags say what is approved, and how.
+type approveFlags struct {
+	trustFlags
+	listing   string // digest of the listing
+	downgrade bool
+	all       allFlags
+}
+
+func (a *app) approveCommand() *cobra.Command {
+	var f approveFlags
+	cmd := &cobra.Command{
+		Use:         "approve NAME [SOURCE]",
+		Annotations: reports,
+		Short:       "Show what a server lists, and pin what was shown",
+		Long: `Show every definition that is new or changed, in full, with what changed, who
+signed it and what the lint has to say; then ask, and pin exactly that. What the
+rule refuses can't be approved. Without a terminal --listing names what was read.
+
+` + sourceHelp,
+		Example: `  mcpsign approve weather -- npx -y @acme/weather-mcp
+  mcpsign approve weather listing.jsonl --listing sha256:DIGEST`,
+		RunE: func(cmd *cobra.Command, list []string) error { return a.approve(cmd, list, &f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listing, "listing", "", "digest of the listing that was read; approves without asking")
+	flags.BoolVar(&f.downgrade, "downgrade", false, "accept a release older than the last one that was seen")
+	flags.BoolVar(&f.all.run, "run", false, "launch what the lockfile records, without asking")
+	f.add(flags)
+	a.live.add(flags)
+	return cmd
+}
+
+func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error {
+	if len(f.bundles) > 0 && !f.names() {
+		return usage("name the publisher's key with --key, or its identity with --signer", "--bundle needs to know who must have signed")
+	}
+	st, fetched, err := a.gather(cmd, list, &f.all)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	got := fetched[0]
+	if got.err != nil {
+		return a.report(st.report(entry{server: got.name, err: got.err}))
+	}
+	j, err := a.judge(cmd.Context(), st, query{name: got.name, source: got.source, fetched: got.got, flags: &f.trustFlags, compare: true, approval: true, downgrade: f.downgrade})
+	if err != nil {
+		return err
+	}
+	for _, err := range []error{refusedError(j.listing), checkSecrets(got.got.launch)} {
+		if err != nil {
+			return err
+		}
+	}
+	pinned, err := j.decision.Pin(j.listing.Definitions...)
+	if err != nil {
+		j.compare = j.entry != nil || len(j.decision.Expected()) == 0
+		if refused := j.outcome(); refused != nil {
+			err = refused
+		}
+		return a.report(st.report(newEntry(j, err)))
+	}
+	pinned.Source = got.got.launch
+	if pinned.Source.IsZero() && j.entry != nil {
+		pinned.Source = j.entry.Source // files say nothing about the launch
+	}
+	content, err := a.contentFor(j, pinned)
+	if err != nil {
+		return err
+	}
+	keepVariants(pinned, j.entry)
+	if same(pinned, j.entry) {
+		a.note(j.server + " lists what is pinned: there is nothing to approve")
+		return a.report(st.report(newEntry(j, j.outcome())))
+	}
+	if err := a.show(j, pinned, st.file); err != nil {
+		return err
+	}
+	if err := a.consent(j, f.listing); err != nil {
+		return err
+	}
+	if err := a.repin(st, j, pinned, content, f.downgrade); err != nil {
+		return err
+	}
+	return a.reportPinned(st, j, pinned)
+}
+
+// same reports whether two entries are written alike.
+func same(a, b *lock.Server) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	x, err := (&lock.File{Servers: []lock.Server{*a}}).Format()
+	y, err2 := (&lock.File{Servers: []lock.Server{*b}}).Format()
+	return err == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// keepVariants adds to new entries what old ones have of other variants of the
+// same release: one machine's listing says nothing against another's.
+func keepVariants(pinned, old *lock.Server) {
+	if old == nil {
+		return
+	}
+	for _, e := range old.Evidence {
+		release := func(n lock.Evidence) bool { return n.Sequence == e.Sequence && n.Signer.Same(e.Signer) }
+		variant := func(n lock.Evidence) bool { return n.Variant == e.Variant }
+		if !slices.ContainsFunc(pinned.Evidence, release) || slices.ContainsFunc(pinned.Evidence, variant) {
+			continue
+		}
+		pinned.Evidence = append(pinned.Evidence, e)
+		for _, p := range old.Pins {
+			if p.Variant == e.Variant && !p.Unsigned {
+				pinned.Pins = append(pinned.Pins, p)
+			}
+		}
+	}
+	pinned.Sort()
+}
+
+// show prints what is to be approved: every definition that is new or changed
+// in full, with what changed, who signed, how the server is launched, and what
+// the lint says.
+func (a *app) show(j *judgement, pinned *lock.Server, file *lock.File) error {
+	digest, err := j.listing.Digest()
+	if err != nil {
+		return err
+	}
+	old := j.entry
+	if old == nil {
+		old = &lock.Server{Name: pinned.Name}
+	}
+	w := &strings.Builder{}
+	fmt.Fprintf(w, "server   %s\n", pinned.Name)
+	for _, c := range old.Diff(j.listing) {
+		fmt.Fprintf(w, "%-8s %s%s\n", c.Op, show(c.Kind, c.Name), changeNote(c))
+		for _, f := range c.Fields {
+			fieldText(w, f)
+		}
+		if d, ok := definition(j.listing, c.Kind, c.Name); ok && reasonOf(c.Op) != "" {
+			definitionText(w, d)
+		}
+	}
+	findingText(w, lint.Check(j.listing, pinned.Name, file))
+	e := newEntry(j, nil)
+	infoText(w, e.info)
+	if e.launch != "" {
+		fmt.Fprintf(w, "launch   %s\n", e.launch)
+	} else if !pinned.Source.IsZero() {
+		fmt.Fprintf(w, "launch   %s\n", launchText(pinned.Source))
+	}
+	signersText(w, old, pinned)
+	fmt.Fprintf(w, "listing  %s\n", digest)
+	out := a.Stdout
+	if !a.wants(formatText) {
+		out = a.Stderr // standard output is for the report
+	}
+	_, err = io.WriteString(out, w.String())
+	return err
+}
+
+func definition(l *lock.Listing, k lock.Kind, name string) (lock.Definition, bool) {
+	i := slices.IndexFunc(l.Definitions, func(d lock.Definition) bool { return d.Kind() == k && d.Name() == name })
+	if i < 0 {
+		return lock.Definition{}, false
+	}
+	return l.Definitions[i], true
+}
+
+// definitionText prints a definition in full: the texts that a model reads line
+// by line, then all of it.
+func definitionText(w io.Writer, d lock.Definition) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(d.Canonical(), &members) == nil {
+		for _, name := range []string{"description", "instructions"} {
+			for line := range strings.Lines(textOf(members[name])) {
+				fmt.Fprintf(w, "%s| %s\n", margin, lock.Visible(strings.TrimSuffix(line, "\n")))
+			}
+		}
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, d.Canonical(), margin, "  ") == nil {
+		fmt.Fprintf(w, "%s%s\n", margin, lock.VisibleJSON(b.Bytes()))
+	}
+}
+
+// signersText prints who stands behind what is to be pinned, and who did before.
+func signersText(w io.Writer, old, pinned *lock.Server) {
+	for _, e := range pinned.Evidence {
+		fmt.Fprintf(w, "signed   by %s, sequence %d\n", e.Signer, e.Sequence)
+		if len(old.Evidence) > 0 && !slices.ContainsFunc(old.Evidence, func(o lock.Evidence) bool { return o.Signer.Same(e.Signer) }) {
+			fmt.Fprintf(w, "%snot by %s, who signed what is pinned\n", margin, old.Evidence[0].Signer)
+		}
+	}
+	if len(pinned.Evidence) == 0 {
+		fmt.Fprintln(w, "signed   by nobody: what is pinned rests on whoever approves it")
+	}
+}
+
+// consent returns nil if what was shown is approved: at the terminal, or by the
+// digest of the listing.
+func (a *app) consent(j *judgement, named string) error {
+	digest, err := j.listing.Digest()
+	if err != nil {
+		return err
+	}
+	switch {
+	case named == digest.String():
+		return nil
+	case named != "":
+		return fail(ExitDrift, fmt.Errorf("the listing has the digest %s, not %s", digest, lock.Visible(named)), "read what is listed now; it is not what was read before")
+	case !isTerminal(a.Stdin) || !isTerminal(a.Stderr):
+		return fail(ExitInput, errors.New("an approval needs a terminal to ask at, or the digest of the listing that was read"), "read what was shown, then add: --listing "+digest.String())
+	}
+	if !a.yes("Pin exactly this? [y/N] ") {
+		return fail(ExitInput, errors.New("nothing was approved"), "")
+	}
+	return nil
+}
+
+// repin raises the state, or with downgrade sets it back, and replaces the
+// server's entry unless another process has changed it meanwhile.
+func (a *app) repin(st *store, j *judgement, pinned *lock.Server, content [][]byte, downgrade bool) error {
+	state, err := a.state()
+	if err != nil {
+		return err
+	}
+	if downgrade {
+		err = state.lower(pinned.Name, j.decision.HighWater())
+	} else {
+		err = state.record(pinned.Name, j.decision.HighWater())
+	}
+	if err != nil {
+		return err
+	}
+	return st.exclusive(func() error {
+		now, err := a.openStore()
+		if err != nil {
+			return err
+		}
+		defer now.close()
+		if !same(now.file.Find(pinned.Name), j.entry) {
+			return fail(ExitInternal, fmt.Errorf("%s was changed by another process", pinned.Name), "look at it again: mcpsign approve "+pinned.Name)
+		}
+		now.file.Put(*pinned)
+		return now.save(content)
+	})
+}
+
+// reportPinned says what check will say from now on.
+func (a *app) reportPinned(st *store, j *judgement, pinned *lock.Server) error {
+	j.request.Lock, j.entry = pinned, pinned
+	if j.downgrade {
+		j.request.Seen = j.decision.HighWater()
+	}
+	j.decide(j.request, true)
+	e := newEntry(j, j.outcome())
+	e.pinned, e.path = pinned, st.path
+	now, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	defer now.close()
+	return a.report(now.report(e))
+}
