@@ -139,7 +139,7 @@ func emptyFlag(cmd *cobra.Command) (err error) {
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			values = list.GetSlice()
 		}
-		if slices.Contains(values, "") {
+		if len(values) == 0 || slices.Contains(values, "") {
 			err = usage("give it a value, or leave it out", "--"+f.Name+" is empty")
 		}
 	})

@@ -167,10 +167,15 @@ func looksLikeLock(data []byte) bool { return bytes.HasPrefix(data, []byte("{\n 
 // diffOutcome returns what changes come down to, nil if there is nothing to
 // act on.
 func diffOutcome(what string, changes []lock.Change, listings ...*lock.Listing) error {
+	definitions := 0
 	for _, l := range listings {
 		if len(l.Refused) > 0 {
 			return refusedError(l)
 		}
+		definitions += len(l.Definitions)
+	}
+	if len(listings) > 0 && definitions+len(changes) == 0 {
+		return refusedError(listings[0])
 	}
 	code, n := ExitYes, 0
 	for _, c := range changes {

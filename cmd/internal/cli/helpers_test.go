@@ -23,6 +23,10 @@ const beVariable = "CLI_TEST_BE"
 func TestMain(m *testing.M) {
 	switch be := os.Getenv(beVariable); be {
 	case "":
+		if _, err := outputSchema(); err != nil { // before a test changes the folder
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		// Under the race detector every child would sleep a second when it ends.
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 		os.Exit(m.Run())
