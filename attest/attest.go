@@ -1,70 +1,23 @@
-// Package attest turns definitions into an in-toto statement and back.
-//
-// # The statement
-//
-// A publisher vouches for the definitions of one release of a server with one
-// in-toto Statement v1 (https://in-toto.io/Statement/v1), signed in a DSSE
-// envelope of payload type application/vnd.in-toto+json. Its bytes are the
-// RFC 8785 form of the JSON object; bytes in any other form are refused.
-//
-// Each subject is one definition: name "kind:name" (tool:get_forecast,
-// prompt:review, resourceTemplate:demo://{id}, instructions:), digest the
-// definition digest under "sha256" as 64 lower-case hexadecimal digits, and
-// nothing else. There are 1 to 1,024; a name occurs once.
-//
-// # The predicate
-//
-// The predicate type is https://mcpsign.github.io/definitions/v1. Members not
-// listed here are refused.
-//
-//	recipe           required  "mcp-definition/v1": SHA-256 over the RFC 8785 form of
-//	                           the definition as received, without its top-level _meta
-//	server           required  object:
-//	  name           required  the server's identity, which the verifier names byte for byte
-//	  version                  the release's version, for people
-//	  purls                    package URLs under which the server is released
-//	  origins                  HTTPS origins under which it is served
-//	sequence         required  integer, 0 < n < 2^53; rises with every release of the name
-//	variant          required  string, "" for the only or usual one: one release may list
-//	                           other definitions on other machines; each is a statement with
-//	                           its own variant and the same sequence
-//	complete         required  boolean: the subjects are all definitions of the kinds named
-//	kinds            required  sorted array of instructions, prompt, resourceTemplate, tool:
-//	                           every subject's kind is among them
-//	protocolVersion            of MCP, in which the definitions were listed
-//	issuedAt         required  RFC 3339, UTC with Z, whole seconds
-//	expiresAt                  likewise, later than issuedAt
-//	source                     ResourceDescriptor of the source: {"uri", "digest"}
-//	artifacts                  array of ResourceDescriptors of what serves the definitions
-//
-// A string or array that says nothing is left out rather than empty, but for
-// variant; strings of the predicate have at most 4,096 bytes, a statement 1 MiB.
-//
-// Two statements with the same server name, sequence and variant and other
-// subjects contradict each other: a verifier refuses both.
-//
-// The package does no I/O and reads no clock. What it parses is unverified:
-// who signed it, and whether, is package verify's to say.
 package attest
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/in-toto/in-toto-golang/in_toto"
 
+	"github.com/mcpsign/mcpsign/internal/canonical"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
 const (
 	// PayloadType is the DSSE payload type of a statement.
 	PayloadType = in_toto.PayloadType
-	// PredicateType is the type of the predicate about definitions.
-	PredicateType = "https://mcpsign.github.io/definitions/v1"
 	// Recipe names the way in which the digests were computed.
 	Recipe = "mcp-definition/v1"
 
@@ -73,9 +26,21 @@ const (
 	MaxSubjects = 1024
 	// MaxPayload is how many bytes a statement can have.
 	MaxPayload = 1 << 20
+
+	maxString = 4096 // bytes of a string of a predicate
 )
 
-// A Subject is a definition that a statement vouches for.
+// The predicate types of this package's own formats.
+const (
+	PredicateType  = "https://mcpsign.github.io/definitions/v1" // definitions of a release
+	ApprovalType   = "https://mcpsign.github.io/approval/v1"    // a reviewer's approval
+	RevocationType = "https://mcpsign.github.io/revocation/v1"  // a list of what no longer counts
+
+	// reserved begins every predicate type of ours, those to come included.
+	reserved = "https://mcpsign.github.io/"
+)
+
+// A Subject is a definition that a statement is about.
 type Subject struct {
 	Kind   lock.Kind
 	Name   string
@@ -89,158 +54,90 @@ func compareSubjects(a, b Subject) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
-// A Resource is an in-toto ResourceDescriptor, of which the URI and the digests
-// are used.
-type Resource struct {
-	URI    string
-	Digest map[string]string // algorithm to lower-case hexadecimal digits
+func findSubject(subjects []Subject, k lock.Kind, name string) (Subject, bool) {
+	i, ok := slices.BinarySearchFunc(subjects, Subject{Kind: k, Name: name}, compareSubjects)
+	if !ok {
+		return Subject{}, false
+	}
+	return subjects[i], true
 }
 
-// A Release is what a publisher says of the definitions it signs; the package
-// comment has the meaning of each member.
-type Release struct {
-	Server          string // name; see lock.CheckName
-	Version         string
-	PURLs, Origins  []string
-	Sequence        uint64 // 0 < n < 2^53
-	Variant         string
-	Complete        bool
-	Kinds           []lock.Kind // sorted
-	ProtocolVersion string
-	IssuedAt        time.Time // whole seconds
-	ExpiresAt       time.Time // the zero time: does not expire
-	Source          *Resource
-	Artifacts       []Resource
-}
-
-// A Statement is an in-toto statement about the definitions of a release. Only
-// Definitions and Parse make one.
+// A Statement is an in-toto statement of one of four kinds, which
+// PredicateType tells apart:
+//
+//	PredicateType         Release, Subjects, Find, SameSubjects
+//	ApprovalType          Approval, Approved, Approves
+//	RevocationType        Revocation, Revokes, RevokesStatement
+//	any other             Foreign
+//
+// What belongs to another kind returns nothing: an approval has no subjects
+// that a release vouches for, and a release approves nothing. Only this package
+// makes statements.
 type Statement struct {
-	payload  []byte
-	subjects []Subject // sorted
-	release  Release
+	payload []byte
+	content content
 }
+
+// content is what a statement of one kind says: *definitions, *approval,
+// *revocation or *Predicate.
+type content interface{ predicateType() string }
 
 // Bytes returns what is signed, exactly; it must not be changed.
 func (s *Statement) Bytes() []byte { return s.payload }
 
-// Subjects returns the definitions vouched for, sorted by kind and name.
-func (s *Statement) Subjects() []Subject { return slices.Clone(s.subjects) }
+// Digest returns the SHA-256 of Bytes, by which a revocation names s.
+func (s *Statement) Digest() lock.Digest { return sha256.Sum256(s.payload) }
 
-// SameSubjects reports whether s and t vouch for the same definitions.
-func (s *Statement) SameSubjects(t *Statement) bool { return slices.Equal(s.subjects, t.subjects) }
+// PredicateType returns what kind of statement s is.
+func (s *Statement) PredicateType() string { return s.content.predicateType() }
 
-// Find returns the subject of that kind and name.
-func (s *Statement) Find(k lock.Kind, name string) (Subject, bool) {
-	i, ok := slices.BinarySearchFunc(s.subjects, Subject{Kind: k, Name: name}, compareSubjects)
-	if !ok {
-		return Subject{}, false
-	}
-	return s.subjects[i], true
+// Foreign returns what a statement of a predicate type that is none of this
+// package's says.
+func (s *Statement) Foreign() (*Predicate, bool) {
+	p, ok := s.content.(*Predicate)
+	return p, ok
 }
 
-// Release returns what the publisher says of the release.
-func (s *Statement) Release() Release { return s.release }
-
-// Definitions makes the statement that vouches for the definitions of l as
-// release r. Every definition must have a digest: a listing with refused
-// definitions, and one without any, is an error.
-func Definitions(l *lock.Listing, r Release) (*Statement, error) {
-	if l == nil {
-		return nil, errors.New("there is no listing to vouch for")
-	}
-	if n := len(l.Refused); n > 0 {
-		return nil, fmt.Errorf("%d definitions have no digest; the first is %s: %w",
-			n, lock.Visible(lock.ID(l.Refused[0].Kind, l.Refused[0].Name)), l.Refused[0].Err)
-	}
-	s := &Statement{release: r}
-	for _, d := range l.Definitions {
-		s.subjects = append(s.subjects, Subject{d.Kind(), d.Name(), d.Digest()})
-	}
-	slices.SortFunc(s.subjects, compareSubjects)
-	if err := s.check(); err != nil {
-		return nil, fmt.Errorf("statement: %w", err)
-	}
-	payload, err := s.encode()
+// makeOwn writes the statement that says c. What is signed is what a verifier
+// will read, so that it is read back.
+func makeOwn(c own) (*Statement, error) {
+	err := c.check()
 	if err != nil {
 		return nil, fmt.Errorf("statement: %w", err)
 	}
-	// What is signed is what a verifier will read.
-	return Parse(payload)
+	payload, err := encode(c.predicateType(), c.list(), c.write)
+	if err != nil {
+		return nil, fmt.Errorf("statement: %w", err)
+	}
+	return ParseAny(payload)
 }
 
-// check reports what makes s no statement: the rules that Definitions and
-// Parse share.
-func (s *Statement) check() error {
-	r := &s.release
-	if err := lock.CheckName(r.Server); err != nil {
-		return err
+// subjectsOf returns the subjects for definitions, sorted by kind and name.
+func subjectsOf(ds []lock.Definition) []Subject {
+	subjects := make([]Subject, 0, len(ds))
+	for _, d := range ds {
+		subjects = append(subjects, Subject{d.Kind(), d.Name(), d.Digest()})
 	}
+	slices.SortFunc(subjects, compareSubjects)
+	return subjects
+}
+
+// checkSubjects reports what makes sorted subjects none of a statement.
+func checkSubjects(subjects []Subject) error {
 	switch {
-	case len(s.subjects) == 0:
-		return fmt.Errorf("there are no subjects")
-	case len(s.subjects) > MaxSubjects:
-		return fmt.Errorf("there are %d subjects, at most %d can be signed in one statement", len(s.subjects), MaxSubjects)
-	case r.Sequence == 0 || r.Sequence > lock.MaxSequence:
-		return fmt.Errorf("sequence %d is not between 1 and 2^53-1", r.Sequence)
-	case !wholeSecond(r.IssuedAt):
-		return fmt.Errorf("issuedAt is missing or not a whole second of the years 1970 to 9999")
-	case !r.ExpiresAt.IsZero() && (!wholeSecond(r.ExpiresAt) || !r.ExpiresAt.After(r.IssuedAt)):
-		return fmt.Errorf("expiresAt is not after issuedAt")
-	case !strictlySorted(r.Kinds, func(k lock.Kind) string { return string(k) }):
-		return fmt.Errorf("kinds are missing, not sorted, or there twice")
-	case !strictlySorted(s.subjects, Subject.ID):
-		return fmt.Errorf("a subject's name is there twice")
+	case len(subjects) == 0:
+		return errors.New("there are no subjects")
+	case len(subjects) > MaxSubjects:
+		return fmt.Errorf("there are %d subjects, at most %d can be signed in one statement", len(subjects), MaxSubjects)
+	case !strictlySorted(subjects, Subject.ID):
+		return errors.New("a subject's name is there twice")
 	}
-	for _, k := range r.Kinds {
-		if !k.Valid() {
-			return fmt.Errorf("kind %s is not known", lock.Visible(string(k)))
+	for _, s := range subjects {
+		if !s.Kind.Valid() || s.Digest.IsZero() {
+			return fmt.Errorf("subject %s has no digest", shown(s.ID()))
 		}
-	}
-	for _, subject := range s.subjects {
-		if subject.Digest.IsZero() || !slices.Contains(r.Kinds, subject.Kind) {
-			return fmt.Errorf("subject %s has no digest, or its kind is not among the kinds", lock.Visible(subject.ID()))
-		}
-	}
-	return r.checkText()
-}
-
-// checkText reports strings that are too long or not Unicode.
-func (r *Release) checkText() error {
-	texts := append([]string{r.Version, r.Variant, r.ProtocolVersion}, slices.Concat(r.PURLs, r.Origins)...)
-	for _, res := range r.resources() {
-		texts = append(texts, res.URI)
-		if res.URI == "" && len(res.Digest) == 0 {
-			return fmt.Errorf("a source or artifact has neither uri nor digest")
-		}
-		for alg, hex := range res.Digest {
-			if alg == "" || hex == "" || strings.Trim(hex, "0123456789abcdef") != "" {
-				return fmt.Errorf("digest %s of a source or artifact is not lower-case hexadecimal", lock.Visible(alg))
-			}
-			texts = append(texts, alg, hex)
-		}
-	}
-	for _, t := range texts {
-		if len(t) > 4096 || strings.ToValidUTF8(t, "") != t {
-			return fmt.Errorf("a string of the release has more than 4096 bytes or is not UTF-8")
-		}
-	}
-	if slices.Contains(slices.Concat(r.PURLs, r.Origins), "") {
-		return fmt.Errorf("a purl or origin is empty")
 	}
 	return nil
-}
-
-func (r *Release) resources() []Resource {
-	if r.Source == nil {
-		return r.Artifacts
-	}
-	return append([]Resource{*r.Source}, r.Artifacts...)
-}
-
-func wholeSecond(t time.Time) bool {
-	t = t.UTC()
-	return t.Year() >= 1970 && t.Year() <= 9999 && t.Nanosecond() == 0
 }
 
 // strictlySorted reports whether s is not empty, sorted by key and without a
@@ -252,4 +149,33 @@ func strictlySorted[T any](s []T, key func(T) string) bool {
 		}
 	}
 	return len(s) > 0
+}
+
+// checkText reports that a string of those, which what names, is too long or
+// not Unicode.
+func checkText(what string, texts ...string) error {
+	for _, t := range texts {
+		if len(t) > maxString || strings.ToValidUTF8(t, "") != t {
+			return fmt.Errorf("%s has more than %d bytes or is not UTF-8", what, maxString)
+		}
+	}
+	return nil
+}
+
+// shown returns the start of text that came from elsewhere, fit for a terminal.
+func shown(text string) string {
+	const limit = 400
+	if len(text) > limit {
+		return lock.Visible(strings.ToValidUTF8(text[:limit], "")) + "..."
+	}
+	return lock.Visible(text)
+}
+
+// inCanonicalForm reports an error if payload is not in RFC 8785 form.
+func inCanonicalForm(payload []byte) error {
+	form, err := canonical.Append(make([]byte, 0, len(payload)), payload)
+	if err == nil && !bytes.Equal(form, payload) {
+		err = errors.New("not in RFC 8785 form")
+	}
+	return err
 }

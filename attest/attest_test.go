@@ -115,13 +115,13 @@ func TestRoundTrip(t *testing.T) {
 			if !reflect.DeepEqual(st.Release(), r) {
 				t.Errorf("release = %+v\nwant      %+v", st.Release(), r)
 			}
-			checkSubjects(t, again, l)
+			wantSubjects(t, again, l)
 		})
 	}
 }
 
-// checkSubjects compares the subjects with the listing they are from.
-func checkSubjects(t *testing.T, st *Statement, l *lock.Listing) {
+// wantSubjects compares the subjects with the listing they are from.
+func wantSubjects(t *testing.T, st *Statement, l *lock.Listing) {
 	t.Helper()
 	var want []Subject
 	for _, d := range l.Definitions {
@@ -145,7 +145,7 @@ func checkSubjects(t *testing.T, st *Statement, l *lock.Listing) {
 func TestMostSubjects(t *testing.T) {
 	l := tools(t, MaxSubjects)
 	st := define(t, l, release())
-	checkSubjects(t, st, l)
+	wantSubjects(t, st, l)
 	_, err := Definitions(tools(t, MaxSubjects+1), release())
 	wantError(t, err, "1025 subjects, at most 1024")
 }

@@ -4,31 +4,26 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/in-toto/in-toto-golang/in_toto"
 
 	"github.com/mcpsign/mcpsign/internal/canonical"
+	"github.com/mcpsign/mcpsign/lock"
 )
 
-// encode returns the RFC 8785 form of s. The members are written in any order
-// and put in the right one by the reader that also checks what is signed.
-func (s *Statement) encode() ([]byte, error) {
+// encode returns the RFC 8785 form of the statement with those subjects and
+// that predicate. The members are written in any order and put in the right one
+// by the reader that also checks what is signed.
+func encode(predicateType string, subjects []subject, predicate func(*encoder)) ([]byte, error) {
 	var e encoder
 	e.object(func() {
 		e.string("_type", in_toto.StatementInTotoV1)
 		e.name("subject")
-		e.array(len(s.subjects), func(i int) {
-			e.object(func() {
-				e.string("name", s.subjects[i].ID())
-				e.name("digest")
-				e.object(func() { e.string("sha256", s.subjects[i].Digest.Hex()) })
-			})
-		})
-		e.string("predicateType", PredicateType)
+		e.array(len(subjects), func(i int) { e.subject(subjects[i]) })
+		e.string("predicateType", predicateType)
 		e.name("predicate")
-		e.object(func() { e.release(&s.release) })
+		e.object(func() { predicate(&e) })
 	})
 	payload, err := canonical.Append(nil, e.out)
 	if err == nil && len(payload) > MaxPayload {
@@ -91,39 +86,39 @@ func (e *encoder) optional(name, value string) {
 func (e *encoder) strings(name string, values []string) {
 	if len(values) > 0 {
 		e.name(name)
-		e.array(len(values), func(i int) { e.out = canonical.AppendString(e.out, values[i]) })
+		e.textArray(values)
 	}
 }
 
-func (e *encoder) release(r *Release) {
-	e.string("recipe", Recipe)
-	e.name("server")
+func (e *encoder) textArray(values []string) {
+	e.array(len(values), func(i int) { e.out = canonical.AppendString(e.out, values[i]) })
+}
+
+func (e *encoder) subject(s subject) {
 	e.object(func() {
-		e.string("name", r.Server)
-		e.optional("version", r.Version)
-		e.strings("purls", r.PURLs)
-		e.strings("origins", r.Origins)
+		e.string("name", s.name)
+		e.name("digest")
+		e.digest(s.digest)
+		if s.reason != "" {
+			e.name("annotations")
+			e.object(func() { e.string("reason", s.reason) })
+		}
 	})
-	e.raw("sequence", strconv.FormatUint(r.Sequence, 10))
-	e.string("variant", r.Variant)
-	e.raw("complete", strconv.FormatBool(r.Complete))
-	kinds := make([]string, len(r.Kinds))
-	for i, k := range r.Kinds {
-		kinds[i] = string(k)
-	}
-	e.strings("kinds", kinds)
-	e.optional("protocolVersion", r.ProtocolVersion)
-	e.string("issuedAt", r.IssuedAt.UTC().Format(time.RFC3339))
-	if !r.ExpiresAt.IsZero() {
-		e.string("expiresAt", r.ExpiresAt.UTC().Format(time.RFC3339))
-	}
-	if r.Source != nil {
-		e.name("source")
-		e.resource(*r.Source)
-	}
-	if len(r.Artifacts) > 0 {
-		e.name("artifacts")
-		e.array(len(r.Artifacts), func(i int) { e.resource(r.Artifacts[i]) })
+}
+
+func (e *encoder) digest(d lock.Digest) {
+	e.object(func() { e.string("sha256", d.Hex()) })
+}
+
+// time writes a time of whole seconds in UTC.
+func (e *encoder) time(name string, t time.Time) {
+	e.string(name, t.UTC().Format(time.RFC3339))
+}
+
+func (e *encoder) resources(name string, rs []Resource) {
+	if len(rs) > 0 {
+		e.name(name)
+		e.array(len(rs), func(i int) { e.resource(rs[i]) })
 	}
 }
 
@@ -132,11 +127,16 @@ func (e *encoder) resource(r Resource) {
 		e.optional("uri", r.URI)
 		if len(r.Digest) > 0 {
 			e.name("digest")
-			e.object(func() {
-				for _, alg := range slices.Sorted(maps.Keys(r.Digest)) {
-					e.string(alg, r.Digest[alg])
-				}
-			})
+			e.texts(r.Digest)
+		}
+	})
+}
+
+// texts writes an object of strings.
+func (e *encoder) texts(m map[string]string) {
+	e.object(func() {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			e.string(name, m[name])
 		}
 	})
 }

@@ -73,12 +73,103 @@ func define(t testing.TB, l *lock.Listing, r Release) *Statement {
 
 // sameMeaning reports whether two statements say the same.
 func sameMeaning(a, b *Statement) bool {
-	return a.SameSubjects(b) && reflect.DeepEqual(a.release, b.release)
+	return reflect.DeepEqual(a.content, b.content)
 }
 
 func wantError(t *testing.T, err error, part string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), part) {
 		t.Errorf("error = %v, want one with %q", err, part)
+	}
+}
+
+// replaced returns text with one replacement, which must be one.
+func replaced(t testing.TB, text, old, new string) string {
+	t.Helper()
+	if strings.Count(text, old) != 1 || old == new {
+		t.Fatalf("%q is in the statement %d times, or nothing changes", old, strings.Count(text, old))
+	}
+	return strings.Replace(text, old, new, 1)
+}
+
+// between returns the part of text from start to before end.
+func between(text, start, end string) string {
+	i := strings.Index(text, start)
+	return text[i : i+strings.Index(text[i:], end)]
+}
+
+// A refusal is a statement with one fault.
+type refusal struct{ name, old, new, want string }
+
+// wantRefused checks that ParseAny refuses what each refusal makes of text,
+// which it takes as it is.
+func wantRefused(t *testing.T, text string, refusals []refusal) {
+	t.Helper()
+	if _, err := ParseAny([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range refusals {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := ParseAny([]byte(replaced(t, text, tt.old, tt.new)))
+			wantError(t, err, tt.want)
+			if s != nil {
+				t.Error("a statement came with the error")
+			}
+		})
+	}
+}
+
+// made returns the statement, and fails the test on an error.
+func made(t testing.TB) func(*Statement, error) *Statement {
+	return func(s *Statement, err error) *Statement {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+}
+
+// digest returns the digest of 64 times the same digit.
+func digest(t testing.TB, digit string) lock.Digest {
+	t.Helper()
+	d, err := lock.ParseHex(strings.Repeat(digit, 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// approvalOf is an approval of definitions of weather with every member.
+func approvalOf(t testing.TB) Approval {
+	return Approval{
+		Server: "io.github.acme/weather", Audience: "prod.corp.example", Notes: "read in full",
+		IssuedAt: issued, ExpiresAt: issued.AddDate(0, 6, 0),
+		Replaces: map[string]lock.Digest{"tool:get_forecast": digest(t, "b"), "instructions:": digest(t, "c")},
+	}
+}
+
+// revocationOf is a list with an entry of every kind.
+func revocationOf(t testing.TB) Revocation {
+	return Revocation{
+		Servers: []string{"io.github.acme/mail", "io.github.acme/weather"}, Number: 7,
+		IssuedAt: issued, NextUpdate: issued.AddDate(0, 0, 7),
+		Entries: []Revoked{
+			{Definition: Subject{lock.Tool, "send", digest(t, "b")}, Reason: "sends to everyone"},
+			{Definition: Subject{lock.Tool, "send", digest(t, "a")}},
+			{Statement: digest(t, "c"), Reason: "built from a stolen token"},
+			{Definition: Subject{lock.Instructions, "", digest(t, "d")}},
+			{Statement: digest(t, "b")},
+		},
+	}
+}
+
+// summary is a VSA with every member.
+func summary() VSA {
+	return VSA{
+		Verifier: "https://corp.example/mcpsign", TimeVerified: issued, ResourceURI: "mcp:io.github.acme/weather",
+		Policy: Resource{URI: "https://corp.example/policy.yaml", Digest: map[string]string{"sha256": hexA}},
+		Inputs: []Resource{{Digest: map[string]string{"sha256": hexB}}, {URI: "https://corp.example/b", Digest: map[string]string{"sha256": hexA}}},
+		Passed: true, Levels: []string{"SLSA_BUILD_LEVEL_3", "CORP_REVIEWED"}, SLSAVersion: "1.1",
 	}
 }
