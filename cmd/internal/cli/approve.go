@@ -96,20 +96,11 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 	if err := a.consent(j, f.listing); err != nil {
 		return err
 	}
-	if err := a.repin(st, j, pinned, content, f.downgrade); err != nil {
+	r := st.report(a.pin(st, j, pinned, content))
+	if err := a.reread(r); err != nil {
 		return err
 	}
-	return a.reportPinned(st, j, pinned)
-}
-
-// same reports whether two entries are written alike.
-func same(a, b *lock.Server) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	x, err := (&lock.File{Servers: []lock.Server{*a}}).Format()
-	y, err2 := (&lock.File{Servers: []lock.Server{*b}}).Format()
-	return err == nil && err2 == nil && bytes.Equal(x, y)
+	return a.report(r)
 }
 
 // keepVariants adds to new entries what old ones have of other variants of the
@@ -232,50 +223,4 @@ func (a *app) consent(j *judgement, named string) error {
 		return fail(ExitInput, errors.New("nothing was approved"), "")
 	}
 	return nil
-}
-
-// repin raises the state, or with downgrade sets it back, and replaces the
-// server's entry unless another process has changed it meanwhile.
-func (a *app) repin(st *store, j *judgement, pinned *lock.Server, content [][]byte, downgrade bool) error {
-	state, err := a.state()
-	if err != nil {
-		return err
-	}
-	if downgrade {
-		err = state.lower(pinned.Name, j.decision.HighWater())
-	} else {
-		err = state.record(pinned.Name, j.decision.HighWater())
-	}
-	if err != nil {
-		return err
-	}
-	return st.exclusive(func() error {
-		now, err := a.openStore()
-		if err != nil {
-			return err
-		}
-		defer now.close()
-		if !same(now.file.Find(pinned.Name), j.entry) {
-			return fail(ExitInternal, fmt.Errorf("%s was changed by another process", pinned.Name), "look at it again: mcpsign approve "+pinned.Name)
-		}
-		now.file.Put(*pinned)
-		return now.save(content)
-	})
-}
-
-// reportPinned says what check will say from now on.
-func (a *app) reportPinned(st *store, j *judgement, pinned *lock.Server) error {
-	j.request.Lock, j.entry = pinned, pinned
-	if j.downgrade {
-		j.request.Seen = j.decision.HighWater()
-	}
-	j.decide(j.request, true)
-	e := newEntry(j, j.outcome())
-	e.pinned, e.path = pinned, st.path
-	now, err := a.openStore()
-	if err != nil {
-		return err
-	}
-	defer now.close()
-	return a.report(now.report(e))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -62,9 +63,8 @@ locked already is only compared: nothing changes, the exit code says what differ
 			for _, f := range a.fetchAll(cmd.Context(), targets) {
 				r.entries = append(r.entries, a.lockServer(cmd.Context(), st, f, &flags, from))
 			}
-			if now, err := a.openStore(); err == nil {
-				r.file = now.file
-				now.close()
+			if err := a.reread(r); err != nil {
+				return err
 			}
 			return a.report(r)
 		},
@@ -74,6 +74,17 @@ locked already is only compared: nothing changes, the exit code says what differ
 	flags.add(cmd.Flags())
 	a.live.add(cmd.Flags())
 	return cmd
+}
+
+// reread gives a report the lockfile as it is now.
+func (a *app) reread(r *report) error {
+	now, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	r.file = now.file
+	now.close()
+	return nil
 }
 
 // lockServer pins one server, or compares it if it is pinned already.
@@ -111,48 +122,68 @@ func (a *app) lockServer(ctx context.Context, st *store, f fetch, flags *trustFl
 		return newEntry(j, err)
 	}
 	pinned.Source = f.got.launch
-	if e.err = a.pin(st, j, pinned); e.err != nil {
+	content, err := a.contentFor(j, pinned)
+	if err != nil {
+		e.err = err
 		return e
 	}
-	// What check will say from now on.
-	j.request.Lock, j.entry = pinned, pinned
-	j.decide(j.request, true)
-	done := newEntry(j, j.outcome())
-	done.pinned, done.others, done.path = pinned, e.others, st.path
+	done := a.pin(st, j, pinned, content)
+	done.others = e.others
 	return done
 }
 
-// pin raises the state, then writes the lockfile.
-func (a *app) pin(st *store, j *judgement, pinned *lock.Server) error {
+// pin raises the state, or for an approved downgrade sets it back, replaces the
+// server's entry unless another process has changed it meanwhile, and returns
+// what check will say from now on.
+func (a *app) pin(st *store, j *judgement, pinned *lock.Server, content [][]byte) entry {
+	e := entry{server: pinned.Name}
 	state, err := a.state()
+	if err == nil && j.downgrade {
+		err = state.lower(pinned.Name, j.decision.HighWater())
+	} else if err == nil {
+		err = state.record(pinned.Name, j.decision.HighWater())
+	}
+	if err == nil {
+		err = a.writeLock(st, j, pinned, content)
+	}
 	if err != nil {
-		return err
+		e.err = err
+		return e
 	}
-	if err := state.record(pinned.Name, j.decision.HighWater()); err != nil {
-		return err
+	j.request.Lock, j.entry = pinned, pinned
+	if j.downgrade {
+		j.request.Seen = j.decision.HighWater()
 	}
-	return a.writeLock(st, j, pinned)
+	j.decide(j.request, true)
+	e = newEntry(j, j.outcome())
+	e.pinned, e.path = pinned, st.path
+	return e
 }
 
-// writeLock adds a server to the lockfile, unless another process has locked
-// it meanwhile.
-func (a *app) writeLock(st *store, j *judgement, pinned *lock.Server) error {
-	content, err := a.contentFor(j, pinned)
-	if err != nil {
-		return err
-	}
+// writeLock writes the lockfile with a server's new entry.
+func (a *app) writeLock(st *store, j *judgement, pinned *lock.Server, content [][]byte) error {
 	return st.exclusive(func() error {
 		now, err := a.openStore()
 		if err != nil {
 			return err
 		}
 		defer now.close()
-		if now.file.Find(pinned.Name) != nil {
-			return fail(ExitInternal, fmt.Errorf("%s was locked by another process", pinned.Name), "try again")
+		if !same(now.file.Find(pinned.Name), j.entry) {
+			return fail(ExitInternal, fmt.Errorf("%s was changed by another process", pinned.Name), "look at it again")
 		}
 		now.file.Put(*pinned)
 		return now.save(content)
 	})
+}
+
+// same reports whether two entries are written alike.
+func same(a, b *lock.Server) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	x, err := (&lock.File{Servers: []lock.Server{*a}}).Format()
+	y, err2 := (&lock.File{Servers: []lock.Server{*b}}).Format()
+	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
 // contentFor returns the bundles that the pins rest on, and the keys and roots

@@ -59,6 +59,7 @@ func (t *trustFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&t.tsaRoots, "tsa-roots", "", "root certificates (PEM) of timestamp authorities")
 	f.StringVar(&t.trustedRoot, "trusted-root", "", "Sigstore trusted_root.json for keyless signers")
 	f.StringVar(&t.policy, "policy", "", "policy file; --key and --roots then only supply material")
+	group(f, "Flags of trust", "bundle", "key", "signer", "roots", "tsa-roots", "trusted-root", "policy")
 }
 
 // names reports whether the flags say who must have signed.
