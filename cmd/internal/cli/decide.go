@@ -48,17 +48,10 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		return nil, err
 	}
 	j := &judgement{server: name, source: q.source.String(), bundles: q.flags.bundles, folder: filepath.Dir(s.path), entry: entry, listing: q.listing}
-	policy, trust, err := q.flags.load(name)
-	if err != nil {
+	if j.verifier, err = q.flags.verifier(s, name, entry); err != nil {
 		return nil, err
 	}
 	j.read = q.flags.read
-	if err := s.addRecorded(&trust, entry, policy == nil); err != nil {
-		return nil, err
-	}
-	if j.verifier, err = verify.New(policy, trust); err != nil {
-		return nil, err
-	}
 	request := verify.Request{Server: name, Lock: entry, At: a.Now()}
 	if request.Bundles, err = readBundles(q.flags.bundles, j.verifyCommand()); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func codesInSource(t *testing.T) map[ExitCode]string {
 	return codes
 }
 
-func readText(t *testing.T, name string) string {
+func readText(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {

@@ -31,9 +31,9 @@ func (r *report) markdown(w io.Writer) {
 func (e *entry) markdown() string {
 	var b strings.Builder
 	if e.err == nil {
-		fmt.Fprintf(&b, "### :white_check_mark: %s\n\n", code(e.server))
+		fmt.Fprintf(&b, "### :white_check_mark: %s\n\n", code(e.title()))
 	} else {
-		fmt.Fprintf(&b, "### :x: %s\n\n%s (exit %d)\n\n", code(e.server), code(oneLine(e.err.Error())), codeOf(e.err))
+		fmt.Fprintf(&b, "### :x: %s\n\n%s (exit %d)\n\n", code(e.title()), code(oneLine(e.err.Error())), codeOf(e.err))
 	}
 	e.markdownResults(&b)
 	e.markdownChanges(&b)

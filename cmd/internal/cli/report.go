@@ -23,7 +23,8 @@ type report struct {
 // changes, err says why there are none.
 type entry struct {
 	server    string
-	path      string     // of the lockfile
+	path      string     // of its lockfile, if it is not the report's
+	file      *lock.File // what is in it
 	judgement *judgement // nil: there was none
 	changes   []lock.Change
 	info      []lock.Field // of what the server says of itself
@@ -97,7 +98,7 @@ func (r *report) nothing() bool {
 func (r *report) text(w io.Writer) {
 	for _, e := range r.entries {
 		if r.many {
-			fmt.Fprintf(w, "%s\n", e.server)
+			fmt.Fprintf(w, "%s\n", e.title())
 		}
 		e.text(w)
 	}
@@ -111,10 +112,19 @@ func (r *report) document() any {
 	return oneOrMany(docs, r.many || len(docs) != 1)
 }
 
+// title names the server, and its lockfile if there are several.
+func (e *entry) title() string {
+	if e.file == nil {
+		return lock.Visible(e.server)
+	}
+	return lock.Visible(e.path) + " " + e.server
+}
+
 // The JSON of verify, check, lock and diff.
 type (
 	reportDoc struct {
 		Server      string          `json:"server"`
+		Lockfile    string          `json:"lockfile,omitempty"` // if there are several
 		Rule        string          `json:"rule,omitempty"`
 		Authority   []authority     `json:"authority,omitempty"`
 		Exit        ExitCode        `json:"exit"`
@@ -150,6 +160,9 @@ type (
 
 func (e *entry) document() reportDoc {
 	doc := reportDoc{Server: e.server, Launch: e.launch, Changes: changeDocs(e.changes), Info: fieldDocs(e.info), Findings: findingDocs(e.findings), Other: e.others}
+	if e.file != nil {
+		doc.Lockfile = e.path
+	}
 	if e.err != nil {
 		doc.Exit, doc.Error = codeOf(e.err), oneLine(e.err.Error())
 	}

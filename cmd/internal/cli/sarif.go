@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -24,6 +25,9 @@ type remark struct {
 	kind    lock.Kind // with the name, what it is about; empty for the server
 	name    string
 	message string // fit for a terminal
+
+	file *lock.File // that the server is pinned in, nil if there is none
+	path string     // of the lockfile
 }
 
 // The levels of SARIF 2.1.0 section 3.27.10.
@@ -52,24 +56,23 @@ func (r *report) sarif(w io.Writer) error {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		run.Tool.Driver.WithVersion(info.Main.Version)
 	}
-	lines := lock.Lines{}
-	if r.file != nil {
-		lines = r.file.Lines()
-	}
-	uri := (&url.URL{Path: filepath.ToSlash(r.path)}).String()
+	lines := map[*lock.File]lock.Lines{nil: {}}
 	remarks := r.remarks()
 	if left := len(remarks) - maxRemarks; left > 0 {
-		remarks = append(remarks[:maxRemarks-1], remark{rule: ruleFailed, level: levelNote, message: fmt.Sprintf("%d more results are in the JSON only", left+1)})
+		remarks = append(remarks[:maxRemarks-1], remark{rule: ruleFailed, level: levelNote, path: r.path, message: fmt.Sprintf("%d more results are in the JSON only", left+1)})
 	}
 	for _, m := range remarks {
+		if m.file != nil && lines[m.file] == nil {
+			lines[m.file] = m.file.Lines()
+		}
 		run.AddRule(m.rule).WithDescription(ruleText(m.rule))
 		id := m.server
 		if m.kind != "" {
 			id += " " + lock.ID(m.kind, m.name)
 		}
 		place := sarif.NewPhysicalLocation().
-			WithArtifactLocation(sarif.NewSimpleArtifactLocation(uri)).
-			WithRegion(sarif.NewRegion().WithStartLine(lines.Line(m.server, m.kind, m.name)))
+			WithArtifactLocation(sarif.NewSimpleArtifactLocation((&url.URL{Path: filepath.ToSlash(m.path)}).String())).
+			WithRegion(sarif.NewRegion().WithStartLine(lines[m.file].Line(m.server, m.kind, m.name)))
 		run.CreateResultForRule(m.rule).
 			WithLevel(m.level).
 			WithMessage(sarif.NewTextMessage(m.message)).
@@ -88,7 +91,16 @@ func (r *report) sarif(w io.Writer) error {
 func (r *report) remarks() []remark {
 	var list []remark
 	for i := range r.entries {
-		list = append(list, r.entries[i].remarks()...)
+		e := &r.entries[i]
+		for _, m := range e.remarks() {
+			m.file, m.path = r.file, r.path
+			if e.file != nil {
+				m.file, m.path = e.file, e.path
+			} else if r.file == nil {
+				m.path = cmp.Or(e.path, r.path)
+			}
+			list = append(list, m)
+		}
 	}
 	return list
 }
@@ -96,7 +108,7 @@ func (r *report) remarks() []remark {
 func (e *entry) remarks() []remark {
 	var list []remark
 	add := func(rule, level string, k lock.Kind, name, message string) {
-		list = append(list, remark{rule, level, e.server, k, name, message})
+		list = append(list, remark{rule: rule, level: level, server: e.server, kind: k, name: name, message: message})
 	}
 	changes := make(map[string]lock.Change, len(e.changes))
 	for _, c := range e.changes {

@@ -35,12 +35,14 @@ type store struct {
 }
 
 // openStore reads the lockfile. That there is none is no error.
-func (a *app) openStore() (*store, error) {
-	root, err := os.OpenRoot(filepath.Dir(a.lock))
+func (a *app) openStore() (*store, error) { return openStore(a.lock) }
+
+func openStore(path string) (*store, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, fail(ExitUsage, err, "")
 	}
-	s := &store{root: root, name: filepath.Base(a.lock), path: a.lock, file: &lock.File{}}
+	s := &store{root: root, name: filepath.Base(path), path: path, file: &lock.File{}}
 	f, err := root.Open(s.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -50,13 +52,13 @@ func (a *app) openStore() (*store, error) {
 		return nil, fail(ExitUsage, err, "")
 	}
 	defer f.Close()
-	data, err := readAll(f, a.lock, lock.MaxListing)
+	data, err := readAll(f, path, lock.MaxListing)
 	if err == nil {
 		s.file, err = lock.Parse(data)
 	}
 	if err != nil {
 		root.Close()
-		return nil, fail(ExitUsage, fmt.Errorf("%s: %w", lock.Visible(a.lock), err), "restore the file from version control; it is not written to by hand")
+		return nil, fail(ExitUsage, fmt.Errorf("%s: %w", lock.Visible(path), err), "restore the file from version control; it is not written to by hand")
 	}
 	s.had = true
 	return s, nil
@@ -139,53 +141,61 @@ func (s *store) evidence(server *lock.Server) (bundles [][]byte, missing []lock.
 // addRecorded adds to trust what the lock records for a server. For the
 // built-in rule, which asks for the signer recorded then, that is all of it;
 // under a policy it is keys only: an identity names a key by its digest, so
-// that the bytes bring no authority, and a root would.
-func (s *store) addRecorded(trust *verify.Trust, server *lock.Server, builtin bool) error {
+// that the bytes bring no authority, and a root would. It returns what was
+// added, each by its role and digest.
+func (s *store) addRecorded(trust *verify.Trust, server *lock.Server, builtin bool) (added []string, err error) {
 	if server == nil {
-		return nil
+		return nil, nil
 	}
 	for _, e := range server.Evidence {
 		for _, d := range e.Trust {
-			if err := s.addMaterial(trust, e.Signer, d, builtin); err != nil {
-				return err
+			role, err := s.addMaterial(trust, e.Signer, d, builtin)
+			if err != nil {
+				return nil, err
+			}
+			if role != "" {
+				added = append(added, role+d.Hex())
 			}
 		}
 	}
-	return nil
+	return added, nil
 }
 
-func (s *store) addMaterial(trust *verify.Trust, signer lock.Signer, d lock.Digest, builtin bool) error {
+// addMaterial adds one key or root, and returns what it is; empty if it is not
+// there, or not wanted.
+func (s *store) addMaterial(trust *verify.Trust, signer lock.Signer, d lock.Digest, builtin bool) (role string, err error) {
 	isKey := signer.Key == d.String()
 	if !isKey && !builtin {
-		return nil
+		return "", nil
 	}
 	data, err := s.blob(d)
 	if err != nil || data == nil {
-		return err
+		return "", err
 	}
 	switch {
 	case isKey:
 		key, err := x509.ParsePKIXPublicKey(data)
 		if err != nil {
-			return fail(ExitTrust, fmt.Errorf("%s: %w", blobName(d), err), "")
+			return "", fail(ExitTrust, fmt.Errorf("%s: %w", blobName(d), err), "")
 		}
 		trust.Keys = append(trust.Keys, verify.TrustedKey{Key: key})
+		return "key:", nil
 	case bytes.HasPrefix(data, []byte("{")):
 		if trust.SigstoreRoot == nil {
 			trust.SigstoreRoot = data
 		}
-	default:
-		c, err := x509.ParseCertificate(data)
-		if err != nil {
-			return fail(ExitTrust, fmt.Errorf("%s: %w", blobName(d), err), "")
-		}
-		if signer.Root == d.String() {
-			trust.Roots = append(trust.Roots, c)
-		} else {
-			trust.TSAs = append(trust.TSAs, c)
-		}
+		return "sigstore:", nil
 	}
-	return nil
+	c, err := x509.ParseCertificate(data)
+	if err != nil {
+		return "", fail(ExitTrust, fmt.Errorf("%s: %w", blobName(d), err), "")
+	}
+	if signer.Root == d.String() {
+		trust.Roots = append(trust.Roots, c)
+		return "root:", nil
+	}
+	trust.TSAs = append(trust.TSAs, c)
+	return "tsa:", nil
 }
 
 // save writes content by its digest, and the lockfile last: what it names is

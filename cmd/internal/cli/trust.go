@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 	"github.com/spf13/pflag"
@@ -31,7 +34,16 @@ type trustFlags struct {
 	signers     []string
 	policy      string
 
-	read []authority // the files that load has read
+	// What load has read, once for all servers.
+	loaded sync.Once
+	err    error
+	read   []authority
+	rules  *verify.Policy // of --policy
+	ids    []verify.Identity
+	trust  verify.Trust
+
+	mu        sync.Mutex
+	verifiers map[string]*verify.Verifier // by the trust that the lockfile adds
 }
 
 // An authority is a file that decides who may sign, or with what that is
@@ -68,47 +80,81 @@ func (t *trustFlags) names() bool { return t.policy != "" || t.key != "" || len(
 // load reads the files. For the server called name it returns the policy that
 // the flags amount to, nil if they say nothing about who must have signed.
 func (t *trustFlags) load(name string) (*verify.Policy, verify.Trust, error) {
-	var trust verify.Trust
-	var ids []verify.Identity
-	t.read = nil
+	t.loaded.Do(func() { t.err = t.readAll() })
+	trust := t.trust
+	trust.Keys, trust.Roots, trust.TSAs = slices.Clone(trust.Keys), slices.Clone(trust.Roots), slices.Clone(trust.TSAs)
+	if t.err != nil || t.rules != nil || len(t.ids) == 0 {
+		return t.rules, trust, t.err
+	}
+	p, err := verify.Require(name, t.ids...)
+	return p, trust, fail(ExitUsage, err, "")
+}
+
+// readAll reads all that the flags name.
+func (t *trustFlags) readAll() error {
 	if t.policy != "" && len(t.signers) > 0 {
-		return nil, trust, usage("the policy says who must have signed", "--policy and --signer exclude each other")
+		return usage("the policy says who must have signed", "--policy and --signer exclude each other")
 	}
 	for _, s := range t.signers {
 		id, err := verify.ParseSigner(s)
 		if err != nil {
-			return nil, trust, fail(ExitUsage, err, "")
+			return fail(ExitUsage, err, "")
 		}
-		ids = append(ids, id)
+		t.ids = append(t.ids, id)
 	}
 	if t.key != "" {
 		key, err := t.publicKey()
 		if err != nil {
-			return nil, trust, err
+			return err
 		}
 		digest, err := verify.KeyID(key.Key)
 		if err != nil {
-			return nil, trust, fail(ExitTrust, fmt.Errorf("key %s: %w", lock.Visible(t.key), err), "")
+			return fail(ExitTrust, fmt.Errorf("key %s: %w", lock.Visible(t.key), err), "")
 		}
 		id, err := verify.ParseSigner("key:" + digest.String())
 		if err != nil {
-			return nil, trust, err
+			return err
 		}
-		ids = append(ids, id)
-		trust.Keys = append(trust.Keys, key)
+		t.ids = append(t.ids, id)
+		t.trust.Keys = append(t.trust.Keys, key)
 	}
-	if err := t.loadRoots(&trust); err != nil {
-		return nil, trust, err
+	err := t.loadRoots(&t.trust)
+	if err == nil && t.policy != "" {
+		t.rules, err = t.loadPolicy()
 	}
-	if t.policy != "" {
-		p, err := t.loadPolicy()
-		return p, trust, err
+	return err
+}
+
+// verifier returns a verifier for a server, with the trust that the lockfile
+// records for it. Servers with the same trust share one, and with it what was
+// verified.
+func (t *trustFlags) verifier(s *store, name string, entry *lock.Server) (*verify.Verifier, error) {
+	policy, trust, err := t.load(name)
+	if err != nil {
+		return nil, err
 	}
-	if len(ids) == 0 {
-		return nil, trust, nil
+	found, err := s.addRecorded(&trust, entry, policy == nil)
+	if err != nil {
+		return nil, err
 	}
-	p, err := verify.Require(name, ids...)
-	return p, trust, fail(ExitUsage, err, "")
+	id := strings.Join(found, " ")
+	if t.rules == nil && len(t.ids) > 0 {
+		id = name + " " + id
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if v := t.verifiers[id]; v != nil {
+		return v, nil
+	}
+	v, err := verify.New(policy, trust)
+	if err != nil {
+		return nil, err
+	}
+	if t.verifiers == nil {
+		t.verifiers = map[string]*verify.Verifier{}
+	}
+	t.verifiers[id] = v
+	return v, nil
 }
 
 func (t *trustFlags) loadRoots(trust *verify.Trust) (err error) {

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -13,9 +16,9 @@ import (
 
 func (a *app) verifyCommand() *cobra.Command {
 	var flags trustFlags
-	var signed bool
+	var signed, all bool
 	cmd := &cobra.Command{
-		Use:         "verify [NAME [SOURCE]]",
+		Use:         "verify [NAME [SOURCE]] | --all FOLDER...",
 		Annotations: reports,
 		Short:       "Verify the lockfile with its bundles, or the signature of a listing; offline",
 		Long: `Without SOURCE, verify the lockfile (one server of it with NAME): every digest is
@@ -25,8 +28,12 @@ With SOURCE, verify that the listing is signed for NAME by who the flags say.
 
 ` + sourceHelp,
 		Example: `  mcpsign verify
+  mcpsign verify --all . --policy policy.yaml -o sarif=mcpsign.sarif
   mcpsign verify io.github.acme/weather listing.json --bundle r.sigstore.json --key acme.pub`,
 		RunE: func(cmd *cobra.Command, list []string) error {
+			if all {
+				return a.verifyFolders(cmd, list, &flags, signed)
+			}
 			if len(list) == 0 && cmd.ArgsLenAtDash() < 0 {
 				return a.verifyLock(cmd, nil, &flags, signed)
 			}
@@ -42,6 +49,7 @@ With SOURCE, verify that the listing is signed for NAME by who the flags say.
 	}
 	flags.add(cmd.Flags())
 	a.live.add(cmd.Flags())
+	cmd.Flags().BoolVar(&all, "all", false, "every lockfile called as --lock says in the FOLDERs and below them")
 	cmd.Flags().BoolVar(&signed, "require-signed", false, "refuse pins that were approved without a signature")
 	return cmd
 }
@@ -69,15 +77,8 @@ func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, 
 		return err
 	}
 	defer st.close()
-	switch {
-	case !st.had:
-		return usage("pin a server with: mcpsign lock NAME SOURCE", "there is no lockfile "+lock.Visible(a.lock))
-	case len(st.file.Servers) == 0:
-		return usage("pin a server with: mcpsign lock NAME SOURCE", lock.Visible(a.lock)+" has no servers: there is nothing to verify")
-	case len(flags.bundles) > 0:
-		return usage("name a SOURCE for the bundle, or leave --bundle out", "--bundle is about a SOURCE")
-	case flags.policy == "" && flags.names():
-		return usage("use --policy, or name a SOURCE", "--key and --signer are about a SOURCE")
+	if err := st.verifiable(flags); err != nil {
+		return err
 	}
 	servers := st.file.Servers
 	for _, name := range names {
@@ -90,26 +91,63 @@ func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, 
 		}
 		servers = []lock.Server{*found}
 	}
-	r := st.report()
-	r.many = true
-	for i := range servers {
-		for _, l := range pinnedListings(&servers[i]) {
-			j, err := a.judge(cmd.Context(), st, query{name: servers[i].Name, flags: flags, listing: l, compare: true})
-			if code := codeOf(err); err != nil && code == ExitUsage {
-				return err
-			} else if err != nil {
-				// Evidence that can't be used is this server's; others may be worse.
-				r.entries = append(r.entries, entry{server: servers[i].Name, err: err})
-				continue
-			}
-			outcome := j.outcome()
-			if signed && outcome == nil {
-				outcome = requireSigned(j)
-			}
-			r.entries = append(r.entries, newEntry(j, outcome))
-		}
+	if _, _, err := flags.load(servers[0].Name); err != nil {
+		return err
 	}
+	r := st.report(a.verifyServers(cmd.Context(), st, servers, flags, signed)...)
+	r.many = true
 	return a.report(r)
+}
+
+// verifiable returns an error if there is nothing to verify, or if the flags
+// ask for something else.
+func (s *store) verifiable(flags *trustFlags) error {
+	switch {
+	case !s.had:
+		return usage("pin a server with: mcpsign lock NAME SOURCE", "there is no lockfile "+lock.Visible(s.path))
+	case len(s.file.Servers) == 0:
+		return usage("pin a server with: mcpsign lock NAME SOURCE", lock.Visible(s.path)+" has no servers: there is nothing to verify")
+	case len(flags.bundles) > 0:
+		return usage("name a SOURCE for the bundle, or leave --bundle out", "--bundle is about a SOURCE")
+	case flags.policy == "" && flags.names():
+		return usage("use --policy, or name a SOURCE", "--key and --signer are about a SOURCE")
+	}
+	return nil
+}
+
+// verifyServers verifies servers of one lockfile, several at once, and returns
+// what came of it in their order.
+func (a *app) verifyServers(ctx context.Context, st *store, servers []lock.Server, flags *trustFlags, signed bool) []entry {
+	all := make([][]entry, len(servers))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range servers {
+		g.Go(func() error {
+			all[i] = a.verifyPinned(ctx, st, &servers[i], flags, signed)
+			return nil
+		})
+	}
+	_ = g.Wait() // no function returns an error: each is in all
+	return slices.Concat(all...)
+}
+
+// verifyPinned verifies the pins of a server, variant by variant. Evidence that
+// can't be used is this server's; others may be worse.
+func (a *app) verifyPinned(ctx context.Context, st *store, s *lock.Server, flags *trustFlags, signed bool) []entry {
+	var entries []entry
+	for _, l := range pinnedListings(s) {
+		j, err := a.judge(ctx, st, query{name: s.Name, flags: flags, listing: l, compare: true})
+		if err != nil {
+			entries = append(entries, entry{server: s.Name, err: err})
+			continue
+		}
+		outcome := j.outcome()
+		if signed && outcome == nil {
+			outcome = requireSigned(j)
+		}
+		entries = append(entries, newEntry(j, outcome))
+	}
+	return entries
 }
 
 // requireSigned refuses pins without a signature.
