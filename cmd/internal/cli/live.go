@@ -211,7 +211,7 @@ func (a *app) expand(h lock.Header, env map[string]bool) (string, error) {
 		return strings.TrimSpace(string(data)), fail(ExitUsage, err, "")
 	}
 	unset := ""
-	value := variable.ReplaceAllStringFunc(h.Value, func(ref string) string {
+	value := variable().ReplaceAllStringFunc(h.Value, func(ref string) string {
 		name := ref[2 : len(ref)-1]
 		env[name] = true
 		v := a.Getenv(name)

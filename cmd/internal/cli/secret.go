@@ -5,33 +5,40 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/mcpsign/mcpsign/lock"
 )
 
+// lazily returns a regular expression that is compiled when it is first used:
+// most runs use none.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
 // variable is a reference to an environment variable.
-var variable = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
+var variable = lazily(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
 // secretWords are parts of the names of what should not be seen.
-var secretWords = regexp.MustCompile(`(?i)(^|[^a-z])(tok(en)?|api[-_]?key|apikey|access[-_]?key|private[-_]?key|secret|passw(or)?d|passphrase|pwd|auth(orization)?|bearer|cookie|credentials?|pat)([^a-z]|$)`)
+var secretWords = lazily(`(?i)(^|[^a-z])(tok(en)?|api[-_]?key|apikey|access[-_]?key|private[-_]?key|secret|passw(or)?d|passphrase|pwd|auth(orization)?|bearer|cookie|credentials?|pat)([^a-z]|$)`)
 
 // secretForms are the beginnings that issuers give to their tokens, and
 // credentials in a URL.
-var secretForms = regexp.MustCompile(`^(gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|sk-|sk_live_|rk_live_|AKIA|ASIA|AIza|ya29\.|npm_|pypi-|hf_|lin_api_|ntn_|secret_|eyJ[A-Za-z0-9_-]+\.)[A-Za-z0-9_.-]{8,}|^[A-Za-z][A-Za-z0-9+.-]*://[^/@\s]*:[^/@\s]+@`)
+var secretForms = lazily(`^(gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|sk-|sk_live_|rk_live_|AKIA|ASIA|AIza|ya29\.|npm_|pypi-|hf_|lin_api_|ntn_|secret_|eyJ[A-Za-z0-9_-]+\.)[A-Za-z0-9_.-]{8,}|^[A-Za-z][A-Za-z0-9+.-]*://[^/@\s]*:[^/@\s]+@`)
 
 // secretName reports whether a flag, variable or header of that name holds a
 // secret.
-func secretName(name string) bool { return secretWords.MatchString(name) }
+func secretName(name string) bool { return secretWords().MatchString(name) }
 
 // hexadecimal is a text of 128 bits and more in hexadecimal digits.
-var hexadecimal = regexp.MustCompile(`^[0-9a-fA-F]{32,}$`)
+var hexadecimal = lazily(`^[0-9a-fA-F]{32,}$`)
 
 // secretText reports whether a text has the form of a secret: of a known
 // issuer's token, of a URL with a password, of a long number in hexadecimal
 // digits, or of 24 and more characters that look random. Names of files and
 // digests are none.
 func secretText(text string) bool {
-	if secretForms.MatchString(text) {
+	if secretForms().MatchString(text) {
 		return true
 	}
 	if isPath(text) || strings.Contains(text, "sha256:") {
@@ -46,7 +53,7 @@ func secretText(text string) bool {
 				digits++
 			}
 		}
-		if letters && (hexadecimal.MatchString(piece) && digits > 0 || len(piece) >= 24 && digits >= 3 && entropy(piece) > 4) {
+		if letters && (hexadecimal().MatchString(piece) && digits > 0 || len(piece) >= 24 && digits >= 3 && entropy(piece) > 4) {
 			return true
 		}
 	}
@@ -92,7 +99,7 @@ func secretArgument(argv []string) int {
 	for i, arg := range argv {
 		name, value, assigned := strings.Cut(arg, "=")
 		switch {
-		case i == 0 || variable.MatchString(arg) || strings.HasPrefix(value, "$"):
+		case i == 0 || variable().MatchString(arg) || strings.HasPrefix(value, "$"):
 		case secretText(arg), assigned && value != "" && (secretName(name) || secretText(value)):
 			return i
 		case i+1 < len(argv) && strings.HasPrefix(arg, "-") && !assigned && secretName(arg):

@@ -12,12 +12,12 @@ import (
 // in the order in which they are tried.
 var varying = []struct {
 	what string
-	form *regexp.Regexp
+	form func() *regexp.Regexp
 }{
-	{"an identifier made anew", regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)},
-	{"a time", regexp.MustCompile(`^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$|\d{1,2}:\d{2}(:\d{2})?|^1[6-9]\d{8}(\d{3})?(\.\d+)?$|^\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}$`)},
-	{"an address", regexp.MustCompile(`^([a-z]+://)?(localhost|127\.0\.0\.1|\[::1\]):\d+`)},
-	{"a path", regexp.MustCompile(`^(file://)?(/|~/|[A-Za-z]:\\|\\\\).+`)},
+	{"an identifier made anew", lazily(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)},
+	{"a time", lazily(`^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$|\d{1,2}:\d{2}(:\d{2})?|^1[6-9]\d{8}(\d{3})?(\.\d+)?$|^\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}$`)},
+	{"an address", lazily(`^([a-z]+://)?(localhost|127\.0\.0\.1|\[::1\]):\d+`)},
+	{"a path", lazily(`^(file://)?(/|~/|[A-Za-z]:\\|\\\\).+`)},
 }
 
 // variesBy says what a member that differs between two starts of a server
@@ -29,7 +29,7 @@ func variesBy(f lock.Field) string {
 	}
 	old, now = differing(old, now)
 	for _, v := range varying {
-		if v.form.MatchString(old) && v.form.MatchString(now) {
+		if v.form().MatchString(old) && v.form().MatchString(now) {
 			return v.what
 		}
 	}
