@@ -45,6 +45,19 @@ func TestClock(t *testing.T) {
 	if _, err := d.Pin(r.Listing.Definitions...); err == nil || d.Allows(r.Listing.Definitions[0]) || len(d.HighWater()) != 0 {
 		t.Errorf("Pin = %v, HighWater = %v", err, d.HighWater())
 	}
+	// The time is known as well when the bundle is no longer there.
+	r.At, r.Bundles = now, [][]byte{stamped(p)}
+	if d = v.Decide(r); !d.Latest().Equal(now) || !v.Decide(ask(r.Listing, good)).Latest().IsZero() {
+		t.Errorf("Latest = %v", d.Latest())
+	}
+	r.Latest, r.Bundles = d.Latest(), [][]byte{good}
+	for at, fine := range map[time.Time]bool{now: true, now.Add(-skew): true, now.Add(-skew - time.Second): false} {
+		r.At = at
+		if d := v.Decide(r); (d.Err() == nil) != fine || !fine && !errors.As(d.Err(), new(*TrustError)) {
+			t.Errorf("at %v: %v", at, d.Err())
+		}
+	}
+	r.Latest, r.At = time.Time{}, now.Add(-skew-time.Second)
 	r.Bundles = [][]byte{stamped(evil), stamped(p, server("elsewhere")), good}
 	d = v.Decide(r)
 	wantDiagnostics(t, d, WrongSigner, WrongServer)

@@ -26,14 +26,26 @@ type evidence struct {
 	times     []time.Time   // verified; empty for a key without timestamp
 	trust     []lock.Digest // material it was verified with, sorted
 	key       *trustedKey   // nil for a certificate
+	entries   int           // of transparency logs
+	stamps    int           // of timestamp authorities
+	lists     []listWindow  // revocation lists that were asked
 }
 
-// verify checks everything a bundle contains against the material.
-func (m *material) verify(data []byte) (*evidence, *badEvidence) {
+// verify checks everything a bundle contains against the material: a
+// certificate that is not of Sigstore against the PKI d.
+func (m *material) verify(data []byte, d *domain) checked {
 	b, no := load(data)
 	if no != nil {
-		return nil, no
+		return checked{bad: no}
 	}
+	leaf := b.content.Certificate()
+	c := checked{pki: leaf != nil && !isKeyless(leaf)}
+	c.evidence, c.bad = m.verifyEntity(b, data, d)
+	return c
+}
+
+func (m *material) verifyEntity(b *entity, data []byte, d *domain) (*evidence, *badEvidence) {
+	var no *badEvidence
 	e := &evidence{bundle: sha256.Sum256(data), raw: bytes.Clone(data)}
 	var result *sgverify.VerificationResult
 	if leaf := b.content.Certificate(); leaf == nil {
@@ -41,7 +53,7 @@ func (m *material) verify(data []byte) (*evidence, *badEvidence) {
 	} else if isKeyless(leaf) {
 		result, no = m.verifyKeyless(b, e)
 	} else {
-		result, no = m.verifyPKI(b, e)
+		result, no = d.verifyPKI(b, e)
 	}
 	if no != nil {
 		return nil, no
@@ -58,13 +70,14 @@ func (m *material) verify(data []byte) (*evidence, *badEvidence) {
 				fmt.Errorf("the key was not valid when it signed, at %s", ts.Timestamp.UTC().Format(time.RFC3339))}
 		}
 	}
-	if len(b.GetVerificationMaterial().GetTlogEntries()) > 0 {
+	e.entries, e.stamps = len(b.GetVerificationMaterial().GetTlogEntries()), len(stamps(b))
+	if e.entries > 0 {
 		e.trust = append(e.trust, m.rootDigest)
 	}
 	slices.SortFunc(e.trust, lock.Digest.Compare)
 	e.trust = slices.Compact(e.trust)
 
-	statement, err := attest.Parse(b.GetDsseEnvelope().GetPayload())
+	statement, err := attest.ParseAny(b.GetDsseEnvelope().GetPayload())
 	if err != nil {
 		reason := BadSignature
 		if foreign := (*attest.ForeignError)(nil); errors.As(err, &foreign) {
@@ -201,48 +214,4 @@ func (m *material) sigstoreAndTSAs() sgroot.TrustedMaterial {
 		return m.sigstore
 	}
 	return sgroot.TrustedMaterialCollection{m.sigstore, &pki{material: &material{tsas: m.tsas[len(m.sigstore.TimestampingAuthorities()):]}}}
-}
-
-// pki is the material for one bundle of own PKI.
-type pki struct {
-	*material
-	ca *authority
-}
-
-// FulcioCertificateAuthorities implements sigstore-go's TrustedMaterial.
-func (p *pki) FulcioCertificateAuthorities() []sgroot.CertificateAuthority {
-	if p.ca == nil {
-		return nil
-	}
-	return []sgroot.CertificateAuthority{p.ca}
-}
-
-func (m *material) verifyPKI(b *entity, e *evidence) (*sgverify.VerificationResult, *badEvidence) {
-	if m.roots == nil {
-		return nil, bad(TrustMissing, "the signature is made with an X.509 certificate, and no root is trusted")
-	}
-	if no := m.missing(b); no != nil {
-		return nil, no
-	}
-	name, err := subject(b.content.Certificate())
-	if err != nil {
-		return nil, &badEvidence{reason: BadSignature, err: err}
-	}
-	p := &pki{m, &authority{roots: m.roots, intermediates: x509.NewCertPool()}}
-	for _, c := range b.content.Intermediates() {
-		p.ca.intermediates.AddCert(c)
-	}
-	result, err := run(b, p, false, sgverify.WithoutIdentitiesUnsafe())
-	switch {
-	case p.ca.err != nil:
-		return nil, &badEvidence{reason: BadSignature, err: p.ca.err}
-	case err != nil:
-		return nil, &badEvidence{reason: BadSignature, err: err}
-	case p.ca.root == nil:
-		return nil, bad(BadSignature, "the certificate was not checked")
-	}
-	root := lock.Digest(sha256.Sum256(p.ca.root.Raw))
-	e.trust = []lock.Digest{root}
-	e.signer = lock.Signer{Root: root.String(), Subject: name}
-	return result, nil
 }

@@ -3,96 +3,59 @@ package verify
 import (
 	"slices"
 
+	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
-// A requirement is what the rule for a server comes down to.
-type requirement struct {
-	name     string
-	expected []string
-	accepts  func(lock.Signer) bool // nil: no signature is asked for
-	builtin  bool                   // a pin that someone approved unsigned stays good
-	pins     bool                   // what is pinned must be listed
-	complete bool                   // so must what a complete statement names
-	block    bool
-}
-
-// require returns the requirement for a request, nil if no rule matches.
-func (v *Verifier) require(r *Request) *requirement {
-	if v.policy == nil {
-		return builtin(r.Lock)
-	}
-	found, name := v.policy.find(r.Server)
-	if found == nil {
-		return nil
-	}
-	q := &requirement{name: name, pins: found.pins || found.complete, complete: found.complete, block: found.block}
-	if found.pinnedOnly != "" {
-		return q
-	}
-	for _, id := range found.signedBy {
-		q.expected = append(q.expected, id.String())
-	}
-	q.accepts = func(s lock.Signer) bool {
-		return slices.ContainsFunc(found.signedBy, func(id Identity) bool { return id.Matches(s) })
-	}
-	return q
-}
-
-// builtin is the rule without a policy: what was approved, by the signer
-// recorded then.
-func builtin(entry *lock.Server) *requirement {
-	q := &requirement{name: "the built-in rule", builtin: true, pins: true}
-	if entry == nil || len(entry.Evidence) == 0 {
-		return q
-	}
-	for _, e := range entry.Evidence {
-		if s := e.Signer.String(); !slices.Contains(q.expected, s) {
-			q.expected = append(q.expected, s)
-		}
-	}
-	q.accepts = func(s lock.Signer) bool {
-		return slices.ContainsFunc(entry.Evidence, func(e lock.Evidence) bool { return e.Signer.Same(s) })
-	}
-	return q
-}
-
 // Decide judges every definition of the listing. It is a pure function of the
-// request, the policy and the trust material: no I/O, no clock.
+// request, the policies and the trust material: no I/O, no clock.
 //
-// For each signer one statement counts, the one with the highest sequence that
-// is acceptable, and of several variants of it the one that covers most of the
-// listing; statements are never mixed. Valid sufficient evidence wins, bad
-// evidence beside it is a diagnostic.
+// For each principal one statement counts, the one with the highest sequence
+// that is acceptable, and of several variants of it the one that covers most of
+// the listing; statements are never mixed. Valid sufficient evidence wins, bad
+// evidence beside it is a diagnostic. By several policies a definition has the
+// worst of their verdicts.
 func (v *Verifier) Decide(r Request) *Decision {
-	d := &Decision{server: r.Server}
-	if d.err = r.check(); d.err != nil {
-		return d
+	if err := r.check(); err != nil {
+		return &Decision{server: r.Server, err: err}
 	}
-	d.info = r.Listing.Info()
-	q := v.require(&r)
-	if q == nil {
-		d.rule = "no rule of policy " + v.policy.name
-		if v.policy.name == "" {
-			d.rule = "no rule: the signers named are another server's"
+	if len(v.sets) == 0 {
+		return v.decide(builtin(r.Lock), "", &r)
+	}
+	var parts []*Decision
+	for _, set := range v.sets {
+		none := "no rule of policy " + set.name
+		if set.name == "" {
+			none = "no rule: the signers named are another server's"
 		}
-		d.each(&r, func(x *Result) { x.Reasons = []Reason{NoRule} })
+		parts = append(parts, v.decide(set.require(&r), none, &r))
+	}
+	return merge(parts)
+}
+
+// decide judges by one requirement, nil if there is no rule.
+func (v *Verifier) decide(q *requirement, none string, r *Request) *Decision {
+	d := &Decision{server: r.Server, info: r.Listing.Info(), request: r, need: q}
+	if q == nil {
+		d.rule = none
+		d.each(func(lock.Definition, *Result) []Reason { return []Reason{NoRule} })
 		d.sort()
 		return d
 	}
-	d.rule, d.expected, d.signatures = q.name, q.expected, q.accepts != nil
-	if q.accepts != nil {
-		acceptable := d.collect(v, &r, q)
-		if d.err != nil {
-			d.each(&r, func(x *Result) { x.Reasons = []Reason{TrustMissing} })
-			d.sort()
-			return d
+	d.rule, d.expected, d.signatures = q.name, expected(q.signers), q.signatures
+	if q.signatures || q.approvals != nil || len(q.revokers) > 0 {
+		d.found = d.gather(v, r, q)
+		if d.err == nil {
+			d.used = d.choose(r, q, d.found.releases)
 		}
-		d.used = d.choose(&r, acceptable)
 	}
-	why := d.failures()
-	d.each(&r, func(x *Result) { d.judge(x, &r, q, why) })
-	d.missing(&r, q)
+	if d.err != nil {
+		d.each(func(lock.Definition, *Result) []Reason { return []Reason{TrustMissing} })
+		d.sort()
+		return d
+	}
+	d.each(d.judge)
+	d.missing()
 	d.sort()
 	if q.block && slices.ContainsFunc(d.results, func(x Result) bool { return x.Verdict == Deny }) {
 		for i := range d.results {
@@ -121,15 +84,15 @@ func (d *Decision) sort() {
 	}
 }
 
-// each adds a result for every definition of the listing; judge is not asked
-// about those without a digest.
-func (d *Decision) each(r *Request, judge func(*Result)) {
-	for _, x := range r.Listing.Definitions {
+// each adds a result for every definition of the listing; judge, which returns
+// the reasons, is not asked about those without a digest.
+func (d *Decision) each(judge func(lock.Definition, *Result) []Reason) {
+	for _, x := range d.request.Listing.Definitions {
 		res := Result{Kind: x.Kind(), Name: x.Name(), Digest: x.Digest()}
-		judge(&res)
+		res.Reasons = judge(x, &res)
 		d.results = append(d.results, res)
 	}
-	for _, x := range r.Listing.Refused {
+	for _, x := range d.request.Listing.Refused {
 		reason := NoDigest
 		if x.Err.Code == lock.DuplicateName {
 			reason = DuplicateName
@@ -138,87 +101,11 @@ func (d *Decision) each(r *Request, judge func(*Result)) {
 	}
 }
 
-// judge decides one definition that has a digest. Why says why no statement
-// counts, nil if one does.
-func (d *Decision) judge(x *Result, r *Request, q *requirement, why []Reason) {
-	for _, e := range d.used {
-		s, ok := e.statement.Find(x.Kind, x.Name)
-		if ok && s.Digest == x.Digest {
-			x.Signers = append(x.Signers, e.signer)
-		}
-		if ok && x.Signed.IsZero() {
-			x.Signed = s.Digest
-		}
-	}
-	var pins []lock.Pin
-	if r.Lock != nil {
-		pins = r.Lock.Pin(x.Kind, x.Name)
-	}
-	// One release may be pinned in several variants.
-	pinned := func(cond func(lock.Pin) bool) bool {
-		return slices.ContainsFunc(pins, func(p lock.Pin) bool { return p.Definition.Digest() == x.Digest && cond(p) })
-	}
-	equal := pinned(func(lock.Pin) bool { return true })
-	if equal {
-		x.Pinned = x.Digest
-	} else if len(pins) > 0 {
-		x.Pinned = pins[0].Definition.Digest()
-	}
-
-	signed := q.accepts != nil && !(q.builtin && pinned(func(p lock.Pin) bool { return p.Unsigned }))
-	proven := len(x.Signers) > 0
-	if proven {
-		x.Reasons = append(x.Reasons, Verified)
-		if len(r.Seen) == 0 && (r.Lock == nil || len(r.Lock.Evidence) == 0) {
-			x.Reasons = append(x.Reasons, FirstContact)
-		}
-	}
-	switch {
-	case signed && !proven:
-		x.Reasons = append(unpinned(r.Lock, len(pins), equal), why...)
-		if len(x.Reasons) == 0 {
-			x.Reasons = []Reason{Unsigned}
-		}
-	case !equal && len(pins) > 0:
-		x.Verdict, x.Reasons = Undecided, append(x.Reasons, Drift)
-	case !equal:
-		x.Verdict, x.Reasons = Undecided, append(x.Reasons, NotLocked)
-	case !signed:
-		x.Verdict, x.Reasons = Allow, append(x.Reasons, Pinned)
-	case !pinned(func(p lock.Pin) bool { return recorded(r.Lock, p, x.Signers) }):
-		x.Verdict, x.Reasons = Undecided, append(x.Reasons, WrongSigner)
-	default:
-		x.Verdict = Allow
-	}
-}
-
-// unpinned returns the reason that a comparison with the lock alone gives, if
-// there is a lock entry.
-func unpinned(entry *lock.Server, pins int, equal bool) []Reason {
-	switch {
-	case entry == nil || equal:
-		return nil
-	case pins > 0:
-		return []Reason{Drift}
-	}
-	return []Reason{NotLocked}
-}
-
-// recorded reports whether a pin was approved with one of the signers, or
-// without any.
-func recorded(entry *lock.Server, p lock.Pin, signers []lock.Signer) bool {
-	if p.Unsigned {
-		return true
-	}
-	return slices.ContainsFunc(entry.Evidence, func(e lock.Evidence) bool {
-		return e.Variant == p.Variant && slices.ContainsFunc(signers, e.Signer.Same)
-	})
-}
-
 // missing adds a result for what should be listed and is not, where the rule
 // wants the listing to be complete.
-func (d *Decision) missing(r *Request, q *requirement) {
-	if !q.pins {
+func (d *Decision) missing() {
+	q, entry := d.need, d.request.Lock
+	if !q.pins && !q.complete {
 		return
 	}
 	listed := make(map[string]bool, len(d.results))
@@ -232,21 +119,36 @@ func (d *Decision) missing(r *Request, q *requirement) {
 		}
 	}
 	variants := make(map[string]bool)
-	for _, e := range d.used {
-		rel := e.statement.Release()
+	for _, c := range d.used {
+		rel := c.statement.Release()
 		variants[rel.Variant] = true
 		if rel.Complete && q.complete {
-			for _, s := range e.statement.Subjects() {
+			for _, s := range c.statement.Subjects() {
 				add(s.Kind, s.Name, lock.Digest{}, s.Digest)
 			}
 		}
 	}
-	if r.Lock == nil {
+	if entry == nil {
 		return
 	}
-	for _, p := range r.Lock.Pins {
-		if p.Unsigned || len(variants) == 0 || variants[p.Variant] {
-			add(p.Definition.Kind(), p.Definition.Name(), p.Definition.Digest(), lock.Digest{})
+	for _, p := range entry.Pins {
+		if x := p.Definition; (p.Unsigned || len(variants) == 0 || variants[p.Variant]) && !d.dropped(p) {
+			add(x.Kind(), x.Name(), x.Digest(), lock.Digest{})
 		}
 	}
+}
+
+// vouching returns the evidence of the principals who vouch for x, at most one statement of
+// each.
+func (d *Decision) vouching(x attest.Subject) []counted {
+	var cs []counted
+	for _, c := range d.used {
+		if !c.covers(x) {
+			continue
+		}
+		if _, revoked := d.found.revokedDefinition(c.by, d.server, x); !revoked {
+			cs = append(cs, c)
+		}
+	}
+	return cs
 }

@@ -91,8 +91,9 @@ func TestDecide(t *testing.T) {
 		{"pinnedOnly", "nothing", "signed", "undecided not_locked", "undecided not_locked", "undecided not_locked", "", noDigest, twice},
 		{"pinnedOnly", "unsigned", "", "allow pinned", "undecided drift", "undecided not_locked", "", noDigest, twice},
 		{"pinnedOnly", "unsigned", "signed", "allow pinned", "undecided drift", "undecided not_locked", "", noDigest, twice},
-		{"pinnedOnly", "signed", "", "allow pinned", "undecided drift", "undecided not_locked", "", noDigest, twice},
-		{"pinnedOnly", "signed", "signed", "allow pinned", "undecided drift", "undecided not_locked", "", noDigest, twice},
+		// What was signed once is not taken unsigned.
+		{"pinnedOnly", "signed", "", "deny unsigned", "deny drift, unsigned", "deny not_locked, unsigned", "", noDigest, twice},
+		{"pinnedOnly", "signed", "signed", "allow verified", "deny drift", "deny not_locked", "", noDigest, twice},
 	} {
 		wants := []string{tt.equal, tt.drift, tt.added, tt.missing, tt.no, tt.copy}
 		for i, l := range listings {

@@ -32,32 +32,6 @@ func (v Verdict) String() string {
 	return "deny"
 }
 
-// A Reason is why a definition has its verdict, or why a bundle does not count.
-// Reasons are stable.
-type Reason string
-
-const (
-	Verified      Reason = "verified"       // signed as the rule asks
-	Pinned        Reason = "pinned"         // equals the lock, and the rule asks no more
-	Drift         Reason = "drift"          // differs from the pin
-	NotLocked     Reason = "not_locked"     // not pinned
-	Missing       Reason = "missing"        // pinned or part of a complete statement, and not listed
-	NoDigest      Reason = "no_digest"      // see lock.DigestError
-	DuplicateName Reason = "duplicate_name" // listed twice under one kind and name
-	Unsigned      Reason = "unsigned"       // no applicable evidence
-	BadSignature  Reason = "bad_signature"  // evidence that does not verify
-	WrongSigner   Reason = "wrong_signer"   // valid, by someone else
-	WrongServer   Reason = "wrong_server"   // valid, for another server
-	WrongKind     Reason = "wrong_kind"     // valid, and not about definitions
-	Rollback      Reason = "rollback"       // older than what was seen
-	Equivocation  Reason = "equivocation"   // two statements of one release contradict each other
-	Expired       Reason = "expired"        // the statement's expiresAt, or the key's time, is past
-	NoRule        Reason = "no_rule"        // the policy has no rule for the server
-	Blocked       Reason = "blocked"        // another definition is denied, and the rule blocks the server then
-	TrustMissing  Reason = "trust_missing"  // nothing can be said: a key, root or log is not known
-	FirstContact  Reason = "first_contact"  // information: no earlier sequence is known
-)
-
 // A Result is the verdict on one definition.
 type Result struct {
 	Kind    lock.Kind
@@ -81,50 +55,24 @@ type Diagnostic struct {
 	Reason Reason
 	Signer lock.Signer // zero if not known; for WrongSigner by an unknown key as the bundle claims
 	Err    error
-}
-
-// A HighWater is the highest sequence of a signer that was seen.
-type HighWater struct {
-	Signer   lock.Signer
-	Sequence uint64
-}
-
-// A Request is what a decision depends on, besides policy and trust.
-type Request struct {
-	Server  string // the name by which the operator knows the server
-	Listing *lock.Listing
-	Lock    *lock.Server // nil: nothing is pinned
-	Bundles [][]byte     // candidates in any order, before those of the listing; 64 in all are looked at
-	Seen    []HighWater  // of this server, from earlier decisions
-	At      time.Time    // now; the zero time is an error
-}
-
-func (r *Request) check() error {
-	if err := lock.CheckName(r.Server); err != nil {
-		return err
-	}
-	switch {
-	case r.Listing == nil:
-		return errors.New("there is no listing to decide on")
-	case r.At.IsZero():
-		return errors.New("there is no time to decide at")
-	case r.Lock != nil && r.Lock.Name != r.Server:
-		return fmt.Errorf("lock entry of %s used for %s", lock.Visible(r.Lock.Name), r.Server)
-	}
-	return nil
+	Type   string // the predicate type, empty unless the signature verified
 }
 
 // A Decision is the outcome of one Request. The zero Decision allows nothing.
 type Decision struct {
 	server      string
 	info        lock.Info // what the server says of itself
+	request     *Request
+	need        *requirement // nil if there is no rule
 	rule        string
 	expected    []string
 	results     []Result
 	diagnostics []Diagnostic
-	used        []*evidence
+	found       gathered
+	used        []counted
 	signatures  bool // the rule asks for signatures
 	err         error
+	parts       []*Decision // one a policy, if there are several
 }
 
 // Results returns a verdict for every definition of the listing and for every
@@ -171,7 +119,7 @@ type DeniedError struct {
 func (e *DeniedError) Error() string {
 	why := e.First.Reasons[0]
 	for _, r := range e.First.Reasons {
-		if r != Verified && r != Pinned && r != FirstContact {
+		if !r.informs(e.First) {
 			why = r
 			break
 		}
@@ -195,6 +143,9 @@ func (d *Decision) Err() error {
 // SignedErr returns nil if at least one definition was decided and every one
 // is signed as the rule asks, whether it is pinned or not.
 func (d *Decision) SignedErr() error {
+	if len(d.parts) > 0 {
+		return d.partsSigned()
+	}
 	return d.unless(func(r Result) bool { return r.Has(Verified) && !r.Has(Blocked) && len(r.Signers) > 0 })
 }
 
@@ -225,10 +176,37 @@ func (d *Decision) unless(fine func(Result) bool) error {
 // be stored before anything is forwarded, and given as Seen the next time.
 func (d *Decision) HighWater() []HighWater {
 	var high []HighWater
-	for _, e := range d.used {
-		high = append(high, HighWater{e.signer, e.statement.Release().Sequence})
+	for _, c := range d.used {
+		high = append(high, HighWater{c.signer, c.statement.Release().Sequence})
 	}
 	return high
+}
+
+// Lists returns the numbers of the revocation lists that counted. They are to
+// be stored and given as SeenLists the next time.
+func (d *Decision) Lists() []ListMark {
+	var marks []ListMark
+	for _, l := range d.found.lists {
+		marks = append(marks, ListMark{l.signer, l.number})
+	}
+	return marks
+}
+
+// Latest returns the latest time that evidence which counted verifiably has;
+// the zero time if it has none. It is to be stored, and the latest of all given
+// as Latest the next time.
+func (d *Decision) Latest() time.Time {
+	var latest time.Time
+	for _, p := range append(d.parts, d) {
+		for _, c := range slices.Concat(append(p.found.attested, p.used, p.found.approvals)...) {
+			for _, t := range c.times {
+				if t.After(latest) {
+					latest = t
+				}
+			}
+		}
+	}
+	return latest
 }
 
 // Bundle returns the bytes of a bundle that counted, by their SHA-256; nil for
@@ -252,7 +230,12 @@ func (d *Decision) Pin(xs ...lock.Definition) (*lock.Server, error) {
 	if len(xs) == 0 {
 		return nil, errNothing
 	}
-	s := &lock.Server{Name: d.server, Info: d.info}
+	for _, part := range d.parts {
+		if _, err := part.Pin(xs...); err != nil {
+			return nil, err
+		}
+	}
+	s := &lock.Server{Name: d.server, Info: d.info, Source: d.request.Source}
 	pinned := make(map[string]bool, len(xs))
 	for _, x := range xs {
 		pin, err := d.pin(s, x)
@@ -281,26 +264,15 @@ func (d *Decision) pin(s *lock.Server, x lock.Definition) (lock.Pin, error) {
 		return lock.Pin{Definition: x, Unsigned: true}, nil
 	}
 	variant := ""
-	for j, e := range d.covering(x) {
-		rel := e.statement.Release()
-		if j == 0 {
+	for i, c := range d.vouching(subjectOf(x)) {
+		rel := c.statement.Release()
+		if i == 0 {
 			variant = rel.Variant
 		}
-		entry := lock.Evidence{Variant: rel.Variant, Sequence: rel.Sequence, Signer: e.signer, Bundle: e.bundle, Trust: e.trust}
-		if !slices.ContainsFunc(s.Evidence, func(have lock.Evidence) bool { return have.Bundle == e.bundle }) {
+		entry := lock.Evidence{Variant: rel.Variant, Sequence: rel.Sequence, Signer: c.signer, Bundle: c.bundle, Trust: c.trust}
+		if !slices.ContainsFunc(s.Evidence, func(have lock.Evidence) bool { return have.Bundle == c.bundle }) {
 			s.Evidence = append(s.Evidence, entry)
 		}
 	}
 	return lock.Pin{Definition: x, Variant: variant}, nil
-}
-
-// covering returns the evidence that counted and vouches for x.
-func (d *Decision) covering(x lock.Definition) []*evidence {
-	var es []*evidence
-	for _, e := range d.used {
-		if s, ok := e.statement.Find(x.Kind(), x.Name()); ok && s.Digest == x.Digest() {
-			es = append(es, e)
-		}
-	}
-	return es
 }

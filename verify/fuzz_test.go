@@ -29,7 +29,8 @@ func FuzzBundle(f *testing.F) {
 		} else if len(tops) != len(u.Timestamps) {
 			t.Errorf("%d authorities of %d timestamps", len(tops), len(u.Timestamps))
 		}
-		e, bad := v.material.verify(bundle)
+		c := v.material.verify(bundle, v.material.domain)
+		e, bad := c.evidence, c.bad
 		if bad != nil {
 			checkShown(t, bad.Error())
 			return

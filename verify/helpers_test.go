@@ -144,9 +144,9 @@ func verifier(t testing.TB, trust Trust, ids ...string) *Verifier {
 	return newVerifier(t, p, trust)
 }
 
-func newVerifier(t testing.TB, p *Policy, trust Trust) *Verifier {
+func newVerifier(t testing.TB, p *Policy, trust Trust, also ...*Policy) *Verifier {
 	t.Helper()
-	v, err := New(p, trust)
+	v, err := New(p, trust, also...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,9 @@ func TestParseSigner(t *testing.T) {
 		"github:acme/weather/.github/workflows/release.yml@refs/tags/v*",
 		"github:acme/weather/.github/workflows/release.yml@refs/heads/**",
 		"github:a/b/c@refs/x@y",
+		"github:a/b/c@refs/tags/v*?id=1001",
+		"gitlab:acme/weather//.gitlab-ci.yml@refs/tags/v*",
+		"gitlab:acme/group/weather//ci/release.yml@refs/heads/main?id=7",
 		"x509:uri:https://acme.example/release",
 		"x509:uri:urn:uuid:6e8bc430-9c3a-11d9-9669-0800200c9a66",
 		"x509:email:dev@acme.example",
@@ -37,13 +40,12 @@ func TestParseSigner(t *testing.T) {
 			t.Errorf("ParseSigner(%s) = %s, %v", id, got, err)
 		}
 	}
-	const wantForm = "want key:, email:, uri:, github: or x509:"
+	const wantForm = "want key:, email:, uri:, github:, gitlab: or x509:"
 	for _, tt := range []struct{ id, want string }{
 		{"", wantForm},
 		{"acme", wantForm},
 		{":", wantForm},
 		{"Key:" + hexKey, wantForm},
-		{"gitlab:acme/weather//.gitlab-ci.yml@refs/tags/v1", wantForm},
 		{"https://acme.example", wantForm},
 		{"*", wantForm},
 
@@ -101,6 +103,22 @@ func TestParseSigner(t *testing.T) {
 		{"github:acme/weather/x?@refs/tags/v1", "only the ref may have wildcards"},
 		{"github:acme/weather/x y@refs/tags/v1", "printable ASCII characters"},
 
+		{"github:" + shortFile + "@refs/tags/v*?id=", "the number of the repository"},
+		{"github:" + shortFile + "@refs/tags/v*?id=x1", "the number of the repository"},
+		{"github:" + shortFile + "@refs/tags/v*?id=1?id=2", "the number of the repository"},
+		{"github:" + shortFile + "@refs/tags/v*?id=" + strings.Repeat("1", 21), "the number of the repository"},
+		{"github:" + shortFile + "@?id=1", "the ref must start with refs/"},
+
+		{"gitlab:", "want gitlab:GROUP/PROJECT//FILE@REF"},
+		{"gitlab:acme//f@refs/tags/v1", "want gitlab:GROUP/PROJECT//FILE@REF"},
+		{"gitlab:acme/weather/f@refs/tags/v1", "want gitlab:GROUP/PROJECT//FILE@REF"},
+		{"gitlab:acme/weather//@refs/tags/v1", "want gitlab:GROUP/PROJECT//FILE@REF"},
+		{"gitlab:/acme/weather//f@refs/tags/v1", "want gitlab:GROUP/PROJECT//FILE@REF"},
+		{"gitlab:acme/weather//f", "want gitlab:GROUP/PROJECT//FILE@REF"},
+		{"gitlab:acme/weather//f@v1", "the ref must start with refs/"},
+		{"gitlab:acme/*//f@refs/tags/v1", "only the ref may have wildcards"},
+		{"gitlab:acme/weather//*@refs/tags/v1", "only the ref may have wildcards"},
+
 		{"x509:", "want uri: or email:"},
 		{"x509:acme", "want uri: or email:"},
 		{"x509:dns:acme.example", "want uri: or email:"},
@@ -133,6 +151,8 @@ var signers = map[string]lock.Signer{
 	"github:" + shortFile + "@refs/tags/v1.4.2":    {Issuer: github, Subject: file + "@refs/tags/v1.4.2", Repository: repo, RepositoryID: "1001"},
 	"uri:https://gitlab.example/acme/weather//.gitlab-ci.yml@refs/heads/main@https://gitlab.example": {
 		Issuer: "https://gitlab.example", Subject: "https://gitlab.example/acme/weather//.gitlab-ci.yml@refs/heads/main", Repository: "https://gitlab.example/acme/weather"},
+	"gitlab:acme/group/weather//.gitlab-ci.yml@refs/tags/v1": {
+		Issuer: "https://gitlab.com", Subject: "https://gitlab.com/acme/group/weather//.gitlab-ci.yml@refs/tags/v1", Repository: "https://gitlab.com/acme/group/weather", RepositoryID: "7"},
 	"email:robot@acme.example@" + github: {Issuer: github, Subject: "robot@acme.example"},
 	// Shapes that github: can't say.
 	"uri:" + repo + "/a@b.yml@refs/tags/v1@" + github: {Issuer: github, Subject: repo + "/a@b.yml@refs/tags/v1", Repository: repo},
@@ -292,6 +312,37 @@ func TestGitHub(t *testing.T) {
 		other.Repository = repository
 		if id.Matches(other) {
 			t.Errorf("matches repository %q", repository)
+		}
+	}
+}
+
+// A number that is pinned tells a repository from another of its name.
+func TestPinnedRepository(t *testing.T) {
+	for _, tt := range []struct {
+		id      string
+		signer  lock.Signer
+		matches map[string]bool // by the number in the certificate
+	}{
+		{"github:" + shortFile + "@refs/tags/v*?id=1001", lock.Signer{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo},
+			map[string]bool{"1001": true, "1002": false, "": false, "10011": false}},
+		{"github:" + shortFile + "@refs/tags/v*", lock.Signer{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo},
+			map[string]bool{"1001": true, "1002": true, "": true}},
+		{"gitlab:acme/weather//.gitlab-ci.yml@refs/tags/v*?id=7", lock.Signer{Issuer: "https://gitlab.com",
+			Subject: "https://gitlab.com/acme/weather//.gitlab-ci.yml@refs/tags/v1", Repository: "https://gitlab.com/acme/weather"},
+			map[string]bool{"7": true, "8": false, "": false}},
+	} {
+		id := identities(t, tt.id)[0]
+		for number, want := range tt.matches {
+			s := tt.signer
+			if s.RepositoryID = number; id.Matches(s) != want {
+				t.Errorf("%s matches number %q: %v", tt.id, number, !want)
+			}
+			// A rename gives the repository another name, and another identity.
+			s.Repository += "-renamed"
+			s.Subject = strings.Replace(s.Subject, "weather/", "weather-renamed/", 1)
+			if id.Matches(s) {
+				t.Errorf("%s matches a renamed repository", tt.id)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -38,4 +39,30 @@ func (p pattern) matches(s string) bool { return p.expr != nil && p.expr.MatchSt
 func (p pattern) literalStart() bool {
 	first, _, _ := strings.Cut(p.text, "/")
 	return first != "" && !strings.Contains(first, "*")
+}
+
+func matchesAny(ps []pattern, s string) bool {
+	return slices.ContainsFunc(ps, func(p pattern) bool { return p.matches(s) })
+}
+
+// covers reports whether p matches whatever q matches. It may say no though it
+// does, not the other way round.
+func (p pattern) covers(q pattern) bool {
+	// Neither stands for a character that a server name has: only a wildcard of
+	// p matches the first, and only one that crosses segments the second.
+	return p.matches(strings.NewReplacer("**", "\x00/\x00", "*", "\x00").Replace(q.text))
+}
+
+// mayMeet reports whether p and q may match one name: it may say so though
+// none exists, not the other way round.
+func (p pattern) mayMeet(q pattern) bool {
+	a, _, wildA := strings.Cut(p.text, "*")
+	b, _, wildB := strings.Cut(q.text, "*")
+	switch {
+	case !wildA:
+		return q.matches(p.text)
+	case !wildB:
+		return p.matches(q.text)
+	}
+	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }

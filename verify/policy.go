@@ -3,6 +3,7 @@ package verify
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
@@ -13,36 +14,114 @@ import (
 // A Policy says for which servers who must have signed. Only ParsePolicy and
 // Require make one.
 //
-// It is YAML (JSON is YAML too). The first rule with a matching pattern
-// decides; a server that none matches is denied.
+// It is YAML (JSON is YAML too); policy.schema.json is its JSON Schema. The
+// first rule with a matching pattern decides; a server that none matches is
+// denied.
 //
 //	version: 1
+//	publishers:                           # for what an identity can't say; files lie beside the policy
+//	  acme:
+//	    servers: ["io.github.acme/*"]     # for no others, whatever a rule says
+//	    keyless: ["github:acme/weather-mcp/.github/workflows/release.yml@refs/tags/v*"]
+//	    x509: {roots: [acme-root.pem], san: "uri:https://acme.example/release", tsaRoots: [tsa.pem], crls: [acme.crl]}
+//	    key: {file: acme.pub, notBefore: 2026-01-01T00:00:00Z, notAfter: 2027-06-30T00:00:00Z}   # or a list
+//	    evidence: [log, timestamp]        # what a signature must have besides
+//	revokers: [acme-security]             # who may revoke what others signed
 //	rules:
 //	  - servers: ["io.github.acme/*"]     # * within a segment, ** across
-//	    signedBy: ["github:acme/weather-mcp/.github/workflows/release.yml@refs/tags/v*"]
+//	    signedBy: [acme, "key:sha256:..."]  # publishers and identities, each one principal
+//	    need: 2                           # of them; 1 if left out
+//	    maxAge: 90d                       # of the statement: whole days (d) or hours (h)
+//	    minSequence: 1796040000
 //	    listing: complete                 # subset (default) or complete
+//	    updates: accept                   # hold (default) or accept
 //	    refuse: block                     # withhold (default) or block
+//	    bindSource: true
+//	    approvals: {from: [reviewers], need: 1, maxAge: 30d, audience: production}
+//	    attested:
+//	      - {type: "https://slsa.dev/provenance/v1", by: [builder], maxAge: 30d,
+//	         where: {pointer: /buildDefinition/buildType, equals: "https://acme.example/build"}}   # or oneOf: [...]; or a list
 //	  - servers: ["corp.internal/**"]
 //	    pinnedOnly: "our own monorepo"    # no signature; the reason is required
 //
-// A rule has either signedBy, of which one identity must have signed, or
-// pinnedOnly. With listing complete a definition that is pinned, or part of a
-// complete statement, must be listed. With refuse block one denied definition
-// denies all.
+// A rule has either signedBy or pinnedOnly, and with pinnedOnly nothing else
+// but listing and refuse. With listing complete a definition that is pinned, or
+// part of a complete statement, must be listed. With refuse block one denied
+// definition denies all. With updates accept a definition that changed passes
+// if the same publishers signed it in the same variant with a higher sequence;
+// new definitions, instructions and loosened annotations are held all the same.
+// With bindSource the launch must be one that the statement names.
 type Policy struct {
-	name  string
-	rules []rule
+	name       string
+	publishers map[string]*namedPublisher
+	revokers   []reference
+	rules      []rule
 }
 
 type rule struct {
-	line       int // 0 for a rule that no policy file has
-	servers    []pattern
-	signedBy   []Identity
-	pinnedOnly string
-	pins       bool // what is pinned must be listed
-	complete   bool // so must what a complete statement names
-	block      bool
+	place       // zero for a rule that no policy file has
+	servers     []pattern
+	signedBy    []reference
+	need        int
+	pinnedOnly  string
+	maxAge      time.Duration // 0: any age
+	minSequence uint64
+	pins        bool // what is pinned must be listed
+	complete    bool // so must what a complete statement names
+	accept      bool // updates
+	block       bool
+	bindSource  bool
+	approvals   *approvalRule // nil: none are asked for
+	attested    []attestationRule
 }
+
+// A reference names a principal: a publisher, or an identity.
+type reference struct {
+	place
+	text string
+	id   Identity // zero for a publisher
+}
+
+// A place is where something stands in a policy, from 1; zero if nowhere.
+type place struct{ line, column int }
+
+type approvalRule struct {
+	from     []reference
+	need     int
+	maxAge   time.Duration
+	audience string
+}
+
+type attestationRule struct {
+	place
+	predicate string
+	by        []reference
+	maxAge    time.Duration
+	where     []condition
+}
+
+// A condition is one on a value of a predicate.
+type condition struct {
+	pointer string   // RFC 6901
+	values  [][]byte // canonical JSON, of which one must be there
+}
+
+// A namedPublisher is a principal with a name, as the policy has it.
+type namedPublisher struct {
+	place
+	name        string
+	servers     []pattern // none: any
+	keyless     []Identity
+	x509        *x509Form
+	keys        []keyForm
+	log, stamps bool // minimum evidence
+}
+
+// Limits of the lists of a policy, besides that of its bytes.
+const (
+	maxPrincipals = 100 // of one list, and files of one
+	maxConditions = 100
+)
 
 // MaxPolicy is how many bytes a policy can have.
 const MaxPolicy = 1 << 20
@@ -53,30 +132,31 @@ func Require(server string, signers ...Identity) (*Policy, error) {
 	if err := lock.CheckName(server); err != nil {
 		return nil, err
 	}
-	for _, s := range signers {
-		if s.want == (lock.Signer{}) {
-			return nil, errors.New("an identity is nobody")
-		}
-	}
 	if len(signers) == 0 {
 		return nil, errors.New("nobody may sign")
 	}
-	return &Policy{rules: []rule{{servers: []pattern{newPattern(server)}, signedBy: signers, pins: true}}}, nil
+	r := rule{servers: []pattern{newPattern(server)}, need: 1, pins: true}
+	for _, id := range signers {
+		if id.want == (lock.Signer{}) {
+			return nil, errors.New("an identity is nobody")
+		}
+		r.signedBy = append(r.signedBy, reference{text: id.String(), id: id})
+	}
+	return &Policy{rules: []rule{r}}, nil
 }
 
-// find returns the rule for a server and a name for it, nil if there is none.
-func (p *Policy) find(server string) (*rule, string) {
+// find returns the index of the rule for a server and a name for it, -1 if
+// there is none.
+func (p *Policy) find(server string) (int, string) {
 	for i := range p.rules {
-		for _, s := range p.rules[i].servers {
-			if s.matches(server) {
-				if p.rules[i].line == 0 {
-					return &p.rules[i], "the signers named"
-				}
-				return &p.rules[i], fmt.Sprintf("%s:%d", p.name, p.rules[i].line)
+		if matchesAny(p.rules[i].servers, server) {
+			if p.rules[i].line == 0 {
+				return i, "the signers named"
 			}
+			return i, fmt.Sprintf("%s:%d", p.name, p.rules[i].line)
 		}
 	}
-	return nil, p.name
+	return -1, p.name
 }
 
 // A PolicyError says what is wrong with a policy, and where.
@@ -95,9 +175,12 @@ func (e *PolicyError) Unwrap() error { return e.Err }
 
 // ParsePolicy reads a policy of at most 1 MiB strictly: unknown and repeated
 // members, anchors, aliases, merge keys, tags, further documents, and what is no
-// UTF-8 text are errors. The name stands in errors, which are *PolicyError.
+// UTF-8 text are errors. So are rules that can't be met: fewer principals than
+// needed, and where several are, one identity in two of them. The name stands in
+// errors, which are *PolicyError. Files that the policy names are not read, see
+// Files.
 func ParsePolicy(name string, data []byte) (*Policy, error) {
-	p := &policyParser{name, data}
+	p := &policyParser{name: name, data: data}
 	if len(data) > MaxPolicy {
 		return nil, &PolicyError{name, 1, 1, fmt.Errorf("more than %d bytes", MaxPolicy)}
 	}

@@ -45,7 +45,7 @@ rules:
 				t.Fatalf("%d rules of %s", len(p.rules), p.name)
 			}
 			first, second := p.rules[0], p.rules[1]
-			if len(first.signedBy) != 1 || first.signedBy[0].String() != workflow || first.pinnedOnly != "" {
+			if len(first.signedBy) != 1 || first.signedBy[0].text != workflow || first.pinnedOnly != "" {
 				t.Errorf("first rule = %+v", first)
 			}
 			if len(second.signedBy) != 0 || !strings.Contains(second.pinnedOnly, "our own") {
@@ -56,13 +56,13 @@ rules:
 					t.Errorf("rule = %+v, want the defaults", r)
 				}
 			}
-			for server, want := range map[string]*rule{
-				"io.github.acme/weather": &p.rules[0], "io.github.acme/x": &p.rules[0],
-				"io.github.acme": nil, "io.github.acme/a/b": nil, "io.github.acme.evil/weather": nil, "IO.github.acme/weather": nil, "evil/io.github.acme/weather": nil,
-				"corp.internal/a": &p.rules[1], "corp.internal/a/b/c": &p.rules[1], "corp.internal": nil, "corp-internal/a": nil,
+			for server, want := range map[string]int{
+				"io.github.acme/weather": 0, "io.github.acme/x": 0,
+				"io.github.acme": -1, "io.github.acme/a/b": -1, "io.github.acme.evil/weather": -1, "IO.github.acme/weather": -1, "evil/io.github.acme/weather": -1,
+				"corp.internal/a": 1, "corp.internal/a/b/c": 1, "corp.internal": -1, "corp-internal/a": -1,
 			} {
 				if got, _ := p.find(server); got != want {
-					t.Errorf("the rule for %s is %v", server, got)
+					t.Errorf("the rule for %s is %d", server, got)
 				}
 			}
 		})
@@ -148,8 +148,8 @@ func TestRefusePolicy(t *testing.T) {
 		{"rules is empty", "version: 1\nrules:\n", "2:7: want a list"},
 		{"rule is a string", head + "  - acme\n", "3:5: want a mapping"},
 		{"rule is empty", head + "  -\n", "3:4: want a mapping"},
-		{"unknown member", "version: 1\npublishers: {}\n", "2:1: unknown member publishers"},
-		{"unknown member of a rule", head + "  - servers: [a]\n    pinnedOnly: x\n    updates: accept\n", "5:5: unknown member updates"},
+		{"unknown member", "version: 1\npublisher: {}\n", "2:1: unknown member publisher"},
+		{"unknown member of a rule", head + "  - servers: [a]\n    pinnedOnly: x\n    update: accept\n", "5:5: unknown member update"},
 		{"unknown member of the second rule", good + "  - servers: [b]\n    pinned-only: x\n", "6:5: unknown member pinned-only"},
 		{"unknown member in JSON", `{"version": 1, "x": 2}`, "1:16: unknown member x"},
 		{"unknown member with an escape sequence", "version: 1\n\"\\e[31m\": 1\n", `2:1: unknown member \u{1b}[31m`},
@@ -195,7 +195,7 @@ func TestRefusePolicy(t *testing.T) {
 		{"signedBy empty", head + "  - servers: [a]\n    signedBy: []\n", "3:5: the rule needs either signedBy or pinnedOnly"},
 		{"signedBy empty and pinnedOnly", head + "  - servers: [a]\n    signedBy:\n    pinnedOnly: x\n", "4:14: want a list"},
 		{"signedBy is a string", head + "  - servers: [a]\n    signedBy: " + key + "\n", "4:15: want a list"},
-		{"identity is none", head + "  - servers: [a]\n    signedBy: [\"" + key + "\", acme]\n", "4:95: identity acme: want key:"},
+		{"identity is none", head + "  - servers: [a]\n    signedBy: [\"" + key + "\", \":acme\"]\n", "4:95: identity :acme: want key:"},
 		{"identity with an escape sequence", head + "  - servers: [a]\n    signedBy: [\"email:\\e[31m\"]\n", `4:16: identity email:\u{1b}[31m: want at most 1024 printable ASCII`},
 		{"identity with a wildcard", head + "  - servers: [a]\n    signedBy: [\"github:*/x/y@refs/tags/v1\"]\n", "4:16: identity github:*/x/y@refs/tags/v1: only the ref may have wildcards"},
 		{"wildcard first, signed", head + "  - servers: [b, \"*/a\"]\n    signedBy: [\"" + key + "\"]\n", "3:5: server pattern */a of a rule with signedBy must start with a literal segment"},
@@ -304,13 +304,32 @@ func FuzzParsePolicy(f *testing.F) {
 		if len(p.rules) == 0 {
 			t.Error("a policy without rules")
 		}
+		for _, f := range p.Lint() {
+			if checkShown(t, f.Message); f.Line > bytes.Count(text, []byte("\n"))+1 || f.Line < 1 || f.Column < 1 {
+				t.Errorf("finding at %d:%d", f.Line, f.Column)
+			}
+		}
+		for _, path := range p.Files() {
+			if !filepath.IsLocal(path) || path != filepath.ToSlash(filepath.Clean(path)) {
+				t.Errorf("file %q", path)
+			}
+		}
+		if _, err := New(p, Trust{}); (err == nil) != (len(p.Files()) == 0) {
+			t.Errorf("New with %d files missing: %v", len(p.Files()), err)
+		}
 		for _, r := range p.rules {
 			if len(r.servers) == 0 || (len(r.signedBy) == 0) == (r.pinnedOnly == "") || r.line < 1 {
 				t.Errorf("rule = %+v", r)
 			}
-			for _, id := range r.signedBy {
-				if again, err := ParseSigner(id.String()); err != nil || again.want != id.want || id.Matches(lock.Signer{}) {
-					t.Errorf("identity %s", id)
+			if len(r.signedBy) > 0 && (r.need < 1 || r.need > len(r.signedBy)) {
+				t.Errorf("%d of %d are needed", r.need, len(r.signedBy))
+			}
+			for _, ref := range r.signedBy {
+				if p.publishers[ref.text] != nil {
+					continue
+				}
+				if again, err := ParseSigner(ref.text); err != nil || again.want != ref.id.want || ref.id.Matches(lock.Signer{}) {
+					t.Errorf("identity %s", ref.text)
 				}
 			}
 		}

@@ -31,7 +31,8 @@ func TestMangle(t *testing.T) {
 	}
 	accepted := 0
 	try := func(bundle []byte) {
-		e, bad := v.material.verify(bundle)
+		c := v.material.verify(bundle, v.material.domain)
+		e, bad := c.evidence, c.bad
 		if bad != nil {
 			return
 		}

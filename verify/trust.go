@@ -7,7 +7,6 @@ import (
 	"crypto/elliptic"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/asn1"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -27,6 +26,12 @@ type Trust struct {
 	Roots        []*x509.Certificate // certificate authorities of own PKI
 	TSAs         []*x509.Certificate // roots of RFC 3161 timestamp authorities
 	Keys         []TrustedKey
+
+	// CRLs are revocation lists of own PKI. If there are any, a certificate
+	// counts only if one of them is by its issuer, is up to date, and says that
+	// it was not revoked when it signed. Delta, indirect and partial lists are
+	// refused.
+	CRLs []*x509.RevocationList
 }
 
 // A TrustedKey is a public key and the time in which it may sign; a zero time
@@ -67,7 +72,7 @@ type material struct {
 	sgroot.BaseTrustedMaterial
 	sigstore   *sgroot.TrustedRoot // nil if there is none
 	rootDigest lock.Digest         // of the trusted root's bytes
-	roots      *x509.CertPool      // nil if there are none
+	domain     *domain             // own PKI
 	tsas       []sgroot.TimestampingAuthority
 	keys       map[string]*trustedKey // by hint
 	bytes      map[lock.Digest][]byte // every key, root and trusted root
@@ -92,9 +97,6 @@ func (k *trustedKey) mayUse(at time.Time) bool {
 
 func newMaterial(t Trust) (*material, error) {
 	m := &material{keys: make(map[string]*trustedKey), bytes: make(map[lock.Digest][]byte)}
-	if slices.Contains(t.Roots, nil) || slices.Contains(t.TSAs, nil) {
-		return nil, &TrustError{errors.New("a root is no certificate")}
-	}
 	if len(t.SigstoreRoot) > 0 {
 		root, err := sgroot.NewTrustedRootFromJSON(t.SigstoreRoot)
 		if err != nil {
@@ -103,20 +105,13 @@ func newMaterial(t Trust) (*material, error) {
 		m.sigstore, m.rootDigest = root, m.keep(t.SigstoreRoot)
 		m.tsas = append(m.tsas, root.TimestampingAuthorities()...)
 	}
-	for _, c := range t.Roots {
-		if !c.IsCA {
-			return nil, &TrustError{fmt.Errorf("root %s is no certificate authority", lock.Visible(c.Subject.String()))}
-		}
-		if m.roots == nil {
-			m.roots = x509.NewCertPool()
-		}
-		m.roots.AddCert(c)
-		m.keep(c.Raw)
+	if slices.Contains(t.TSAs, nil) {
+		return nil, &TrustError{errors.New("a root is no certificate")}
 	}
-	for _, c := range t.TSAs {
-		// The URI tells timestamps of two authorities apart, and is how we
-		// know later which one it was.
-		m.tsas = append(m.tsas, &sgroot.SigstoreTimestampingAuthority{Root: c, URI: m.keep(c.Raw).String()})
+	m.addTSAs(t.TSAs)
+	var err error
+	if m.domain, err = m.newDomain(t); err != nil {
+		return nil, err
 	}
 	for _, k := range t.Keys {
 		if err := m.addKey(k); err != nil {
@@ -124,6 +119,14 @@ func newMaterial(t Trust) (*material, error) {
 		}
 	}
 	return m, nil
+}
+
+func (m *material) addTSAs(roots []*x509.Certificate) {
+	for _, c := range roots {
+		// The URI tells timestamps of two authorities apart, and is how we
+		// know later which one it was.
+		m.tsas = append(m.tsas, &sgroot.SigstoreTimestampingAuthority{Root: c, URI: m.keep(c.Raw).String()})
+	}
 }
 
 func (m *material) addKey(k TrustedKey) error {
@@ -182,68 +185,3 @@ func (e *TrustError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *TrustError) Unwrap() error { return e.Err }
-
-// An authority is the own PKI as sigstore-go asks for it. It checks one
-// bundle's certificate: more strictly than sigstore-go, which accepts a leaf
-// without extended key usage, and it keeps what sigstore-go drops: the root
-// found, and the reason of a refusal.
-type authority struct {
-	roots         *x509.CertPool
-	intermediates *x509.CertPool
-	root          *x509.Certificate
-	err           error
-}
-
-// Verify implements sigstore-go's CertificateAuthority.
-func (a *authority) Verify(leaf *x509.Certificate, at time.Time) ([][]*x509.Certificate, error) {
-	if a.err = checkLeaf(leaf); a.err != nil {
-		return nil, a.err
-	}
-	chains, err := leaf.Verify(x509.VerifyOptions{
-		Roots: a.roots, Intermediates: a.intermediates, CurrentTime: at,
-		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
-	})
-	if err != nil {
-		a.err = clean(fmt.Sprintf("certificate at the time of signing, %s", at.UTC().Format(time.RFC3339)), err)
-		return nil, a.err
-	}
-	a.root = chains[0][len(chains[0])-1]
-	return chains, nil
-}
-
-// checkLeaf checks what path validation (RFC 5280 section 6) does not: that
-// the certificate is for signing.
-func checkLeaf(c *x509.Certificate) error {
-	switch {
-	case c.IsCA:
-		return errors.New("the signing certificate is a certificate authority's")
-	case !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageCodeSigning):
-		return errors.New("the certificate lacks the extended key usage codeSigning")
-	case c.KeyUsage&x509.KeyUsageDigitalSignature == 0:
-		return errors.New("the certificate lacks the key usage digitalSignature")
-	}
-	return nil
-}
-
-// subject returns the one URI or e-mail address that a certificate names,
-// byte for byte: crypto/x509 keeps a URI in parts and writes it anew.
-func subject(c *x509.Certificate) (string, error) {
-	var names []asn1.RawValue
-	for _, e := range c.Extensions {
-		if !e.Id.Equal(asn1.ObjectIdentifier{2, 5, 29, 17}) {
-			continue
-		}
-		if _, err := asn1.Unmarshal(e.Value, &names); err != nil {
-			return "", errors.New("the subject alternative names can't be read")
-		}
-	}
-	kinds := map[int]string{1: "email", 6: "uri"} // RFC 5280 section 4.2.1.6
-	names = slices.DeleteFunc(names, func(n asn1.RawValue) bool {
-		return n.Class != asn1.ClassContextSpecific || kinds[n.Tag] == ""
-	})
-	if len(names) != 1 {
-		return "", fmt.Errorf("the certificate has %d URIs and e-mail addresses as subject alternative names, want one", len(names))
-	}
-	name := string(names[0].Bytes)
-	return name, checkSubject(kinds[names[0].Tag], name)
-}

@@ -20,26 +20,37 @@ package verify
 
 import (
 	"crypto/sha256"
+	"maps"
+	"slices"
 	"sync"
 
+	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
-// A Verifier decides by one policy with one set of trust material. It is safe
-// for use by several goroutines.
+// A Verifier decides by one policy or several with one set of trust material.
+// It is safe for use by several goroutines.
 type Verifier struct {
-	policy   *Policy // nil: the built-in rule
+	sets     []*ruleset // none: the built-in rule
 	material *material
 
 	mu       sync.Mutex
-	verified map[lock.Digest]checked // by the bundle's digest
-	kept     int                     // bytes of the bundles in verified that are good
+	verified map[outcomeOf]checked
+	kept     int // bytes of the bundles in verified that are good
+}
+
+// An outcomeOf names what is kept: the outcome of a bundle, by its digest, in
+// one PKI.
+type outcomeOf struct {
+	bundle lock.Digest
+	domain *domain
 }
 
 // A checked is the outcome for a bundle, which no request changes.
 type checked struct {
 	evidence *evidence
 	bad      *badEvidence
+	pki      bool // it depends on the PKI
 }
 
 // The limits of the outcomes that are kept: how many, and the bytes of the
@@ -49,29 +60,49 @@ const (
 	maxKept   = 16 << 20
 )
 
-// New returns a Verifier. A nil policy stands for the built-in rule: what was
-// approved, by the signer recorded then. The error is a *TrustError.
-func New(p *Policy, t Trust) (*Verifier, error) {
+// New returns a Verifier by a policy, which may be nil, and by every one of
+// also, as a system's that holds besides the user's: a definition must be
+// allowed by each. Without any, the built-in rule decides: what was approved, by
+// the signer recorded then. The error is a *TrustError, also for a policy that
+// lacks its files, see Policy.With.
+func New(p *Policy, t Trust, also ...*Policy) (*Verifier, error) {
 	m, err := newMaterial(t)
 	if err != nil {
 		return nil, err
 	}
-	return &Verifier{policy: p, material: m, verified: make(map[lock.Digest]checked)}, nil
+	v := &Verifier{material: m, verified: make(map[outcomeOf]checked)}
+	for _, p := range append([]*Policy{p}, also...) {
+		if p == nil {
+			continue
+		}
+		set, err := newRuleset(p, m)
+		if err != nil {
+			return nil, err
+		}
+		v.sets = append(v.sets, set)
+	}
+	return v, nil
 }
 
 // Material returns the bytes of a key (PKIX DER), a certificate (DER) or a
 // trusted root (as given) that v trusts, by their SHA-256; nil if it has none.
 func (v *Verifier) Material(d lock.Digest) []byte { return v.material.bytes[d] }
 
-// check verifies a bundle, once; id is its digest.
-func (v *Verifier) check(id lock.Digest, data []byte) checked {
+// check verifies a bundle, once for each PKI that matters; id is its digest.
+func (v *Verifier) check(id lock.Digest, data []byte, d *domain) checked {
+	if d != v.material.domain {
+		if c := v.check(id, data, v.material.domain); !c.pki {
+			return c
+		}
+	}
+	at := outcomeOf{id, d}
 	v.mu.Lock()
-	c, ok := v.verified[id]
+	c, ok := v.verified[at]
 	v.mu.Unlock()
 	if ok {
 		return c
 	}
-	c.evidence, c.bad = v.material.verify(data)
+	c = v.material.verify(data, d)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.verified) >= maxCached || v.kept >= maxKept {
@@ -81,7 +112,7 @@ func (v *Verifier) check(id lock.Digest, data []byte) checked {
 	if c.bad == nil {
 		v.kept += len(data)
 	}
-	v.verified[id] = c
+	v.verified[at] = c
 	return c
 }
 
@@ -89,12 +120,31 @@ func (v *Verifier) check(id lock.Digest, data []byte) checked {
 // trust material alone: no policy says that they may. The error is a
 // *TrustError if nothing can be said.
 func (v *Verifier) Signer(bundle []byte) (lock.Signer, error) {
-	c := v.check(sha256.Sum256(bundle), bundle)
-	if c.bad != nil {
-		if c.bad.reason == TrustMissing {
-			return lock.Signer{}, &TrustError{c.bad.err}
-		}
-		return lock.Signer{}, c.bad
+	s, st, err := v.Statement(bundle)
+	if err == nil && st.PredicateType() != attest.PredicateType {
+		return lock.Signer{}, &attest.ForeignError{PredicateType: st.PredicateType()}
 	}
-	return c.evidence.signer, nil
+	return s, err
+}
+
+// Statement returns who signed a bundle and what it says, of any predicate
+// type, verified with the trust material and the publishers' alone: no policy
+// says that they may. The error is a *TrustError if nothing can be said.
+func (v *Verifier) Statement(bundle []byte) (lock.Signer, *attest.Statement, error) {
+	id := lock.Digest(sha256.Sum256(bundle))
+	c := v.check(id, bundle, v.material.domain)
+	for _, set := range v.sets {
+		for _, name := range slices.Sorted(maps.Keys(set.byName)) {
+			if d := set.byName[name].domain; d != nil && c.pki && c.bad != nil {
+				c = v.check(id, bundle, d)
+			}
+		}
+	}
+	switch {
+	case c.bad == nil:
+		return c.evidence.signer, c.evidence.statement, nil
+	case c.bad.reason == TrustMissing:
+		return lock.Signer{}, nil, &TrustError{c.bad.err}
+	}
+	return lock.Signer{}, nil, c.bad
 }

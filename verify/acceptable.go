@@ -1,0 +1,176 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// skew is how far a verified time may lie ahead of the host's clock.
+const skew = 5 * time.Minute
+
+// unacceptable says why evidence by someone who may does not count for a
+// request, nil if it does.
+func (d *Decision) unacceptable(c counted, g *gathered, r *Request, q *requirement) *badEvidence {
+	if no := c.elsewhere(r, q); no != nil {
+		return no
+	}
+	if no := d.unusable(c, r); no != nil {
+		return no
+	}
+	if reason, revoked := g.revokedStatement(c, r.Server); revoked {
+		return c.no(Revoked, "the statement was revoked%s", because(reason))
+	}
+	switch c.statement.PredicateType() {
+	case attest.PredicateType:
+		return c.staleRelease(r, q)
+	case attest.ApprovalType:
+		return c.staleApproval(r, q.approvals)
+	}
+	return nil
+}
+
+// elsewhere says for which other server or deployment a statement is.
+func (c counted) elsewhere(r *Request, q *requirement) *badEvidence {
+	if rel := c.statement.Release(); rel.Server != "" && rel.Server != r.Server {
+		return c.no(WrongServer, "signed for server %s", rel.Server)
+	}
+	a, ok := c.statement.Approval()
+	switch {
+	case ok && a.Server != r.Server:
+		return c.no(WrongServer, "approved for server %s", a.Server)
+	case ok && a.Audience != q.approvals.audience:
+		return c.no(WrongServer, "approved for %s, not for %s", lock.Visible(a.Audience), lock.Visible(q.approvals.audience))
+	}
+	return nil
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + shown(reason)
+}
+
+func (c counted) no(reason Reason, format string, args ...any) *badEvidence {
+	return &badEvidence{reason, c.signer, fmt.Errorf(format, args...)}
+}
+
+// unusable says why evidence of any kind does not count now.
+func (d *Decision) unusable(c counted, r *Request) *badEvidence {
+	now := r.At.UTC().Format(time.RFC3339)
+	for _, t := range c.times {
+		if t.After(r.At.Add(skew)) {
+			d.distrust("the clock says %s, and a verified signature is of %s", now, t.UTC().Format(time.RFC3339))
+		}
+	}
+	for _, w := range c.lists {
+		if r.At.After(w.till) || r.At.Add(skew).Before(w.from) {
+			return c.no(TrustMissing, "the revocation list by %s is of %s to %s, and it is %s",
+				lock.Visible(w.issuer), w.from.UTC().Format(time.RFC3339), w.till.UTC().Format(time.RFC3339), now)
+		}
+	}
+	switch {
+	case len(c.times) == 0 && c.key != nil && !c.key.mayUse(r.At):
+		return c.no(Expired, "the key is not valid at %s, and no timestamp says when it signed", now)
+	case c.by.log && c.entries == 0:
+		return c.no(Unsigned, "the signature is in no transparency log, as one by %s must be", shown(c.by.name))
+	case c.by.stamps && c.stamps == 0:
+		return c.no(Unsigned, "the signature has no timestamp, as one by %s must have", shown(c.by.name))
+	}
+	return nil
+}
+
+// staleRelease says why a statement about definitions does not count.
+func (c counted) staleRelease(r *Request, q *requirement) *badEvidence {
+	rel := c.statement.Release()
+	floor := highest(r, c)
+	switch {
+	case !rel.ExpiresAt.IsZero() && !r.At.Before(rel.ExpiresAt):
+		return c.no(Expired, "the statement expired at %s", rel.ExpiresAt.UTC().Format(time.RFC3339))
+	case tooOld(rel.IssuedAt, q.maxAge, r.At):
+		return c.no(Expired, "the statement is of %s, older than the rule allows", rel.IssuedAt.UTC().Format(time.RFC3339))
+	case rel.Sequence < floor:
+		return c.no(Rollback, "sequence %d, and sequence %d of the same signer was seen", rel.Sequence, floor)
+	case rel.Sequence < q.minSequence:
+		return c.no(Rollback, "sequence %d, and the rule wants %d at least", rel.Sequence, q.minSequence)
+	}
+	return nil
+}
+
+// staleApproval says why an approval does not count.
+func (c counted) staleApproval(r *Request, rule *approvalRule) *badEvidence {
+	a, _ := c.statement.Approval()
+	switch {
+	case !r.At.Before(a.ExpiresAt):
+		return c.no(Expired, "the approval expired at %s", a.ExpiresAt.UTC().Format(time.RFC3339))
+	case tooOld(a.IssuedAt, rule.maxAge, r.At):
+		return c.no(Expired, "the approval is of %s, older than the rule allows", a.IssuedAt.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// unmet says why an attestation is not the one that a rule asks for.
+func (c counted) unmet(a attestationRule, r *Request) *badEvidence {
+	p, _ := c.statement.Foreign()
+	switch {
+	case a.maxAge > 0 && len(c.times) == 0:
+		return c.no(Expired, "no timestamp says how old the attestation is")
+	case a.maxAge > 0 && tooOld(slices.MinFunc(c.times, time.Time.Compare), a.maxAge, r.At):
+		return c.no(Expired, "the attestation is older than the rule allows")
+	}
+	for _, w := range a.where {
+		value, err := p.Value(w.pointer)
+		if err != nil || !slices.ContainsFunc(w.values, func(want []byte) bool { return string(want) == string(value) }) {
+			return c.no(AttestationMissing, "the predicate does not say what the rule asks for at %s", shown(w.pointer))
+		}
+	}
+	return nil
+}
+
+func tooOld(t time.Time, most time.Duration, now time.Time) bool {
+	return most > 0 && t.Add(most).Before(now)
+}
+
+// highest returns the highest sequence known of a principal, 0 if none is.
+func highest(r *Request, c counted) uint64 {
+	var n uint64
+	for _, h := range r.Seen {
+		if h.Signer.Same(c.signer) || c.by.accepts(h.Signer) {
+			n = max(n, h.Sequence)
+		}
+	}
+	if r.Lock != nil {
+		for _, e := range r.Lock.Evidence {
+			if e.Signer.Same(c.signer) || c.by.accepts(e.Signer) {
+				n = max(n, e.Sequence)
+			}
+		}
+	}
+	return n
+}
+
+// bySeverity lists the reasons of bundles, those first that say most.
+var bySeverity = []Reason{
+	BadSignature, Revoked, Equivocation, Rollback, Expired, WrongServer, WrongSigner, WrongKind, TrustMissing, Unsigned,
+}
+
+// failures returns why there are too few statements: the reasons of the
+// bundles that do not count, or that there is none.
+func (d *Decision) failures() []Reason {
+	var why []Reason
+	for _, reason := range bySeverity {
+		if slices.ContainsFunc(d.diagnostics, func(x Diagnostic) bool {
+			return x.Reason == reason && (x.Type == "" || x.Type == attest.PredicateType || reason == WrongKind)
+		}) {
+			why = append(why, reason)
+		}
+	}
+	if len(why) == 0 {
+		why = []Reason{Unsigned}
+	}
+	return why
+}

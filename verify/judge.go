@@ -1,0 +1,185 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// judge decides one definition that has a digest and returns the reasons.
+func (d *Decision) judge(def lock.Definition, x *Result) []Reason {
+	q, entry, subject := d.need, d.request.Lock, subjectOf(def)
+	for _, c := range d.used {
+		if s, ok := c.statement.Find(x.Kind, x.Name); ok && x.Signed.IsZero() {
+			x.Signed = s.Digest
+		}
+	}
+	var pins []lock.Pin
+	if entry != nil {
+		pins = entry.Pin(x.Kind, x.Name)
+	}
+	// One release may be pinned in several variants.
+	var equal []lock.Pin
+	for _, p := range pins {
+		if p.Definition.Digest() == x.Digest {
+			equal = append(equal, p)
+		}
+	}
+	if len(equal) > 0 {
+		x.Pinned = x.Digest
+	} else if len(pins) > 0 {
+		x.Pinned = pins[0].Definition.Digest()
+	}
+	if _, revoked := d.found.revokedDefinition(nil, d.server, subject); revoked {
+		return []Reason{Revoked}
+	}
+
+	vouching := d.vouching(subject)
+	unsigned := slices.ContainsFunc(equal, func(p lock.Pin) bool { return p.Unsigned })
+	signed := q.signatures && !(q.recorded && unsigned) || !q.signatures && len(equal) > 0 && !unsigned
+	if signed && len(vouching) < q.need {
+		return d.unproven(def, pins, len(equal) > 0)
+	}
+	if why := d.lacking(subject, vouching); len(why) > 0 {
+		return why
+	}
+	var reasons []Reason
+	if len(vouching) >= q.need {
+		for _, c := range vouching {
+			x.Signers = append(x.Signers, c.signer)
+		}
+		reasons = append(reasons, Verified)
+		if len(d.request.Seen) == 0 && (entry == nil || len(entry.Evidence) == 0) {
+			reasons = append(reasons, FirstContact)
+		}
+		if !d.request.Source.IsZero() && !d.isBound(vouching) {
+			reasons = append(reasons, SourceUnbound)
+		}
+	}
+	x.Verdict, reasons = d.compare(def, pins, equal, vouching, reasons)
+	if x.Verdict == Allow && d.relaunched() {
+		x.Verdict, reasons = Undecided, append(reasons, SourceChanged)
+	}
+	return reasons
+}
+
+// compare judges a definition that is signed as the rule asks by its pins, of
+// which some are equal.
+func (d *Decision) compare(def lock.Definition, pins, equal []lock.Pin, vouching []counted, reasons []Reason) (Verdict, []Reason) {
+	q, entry := d.need, d.request.Lock
+	proven := len(vouching) >= q.need && q.signatures
+	switch {
+	case len(equal) == 0 && len(pins) > 0 && d.updates(def, pins, vouching):
+		return Allow, append(reasons, Updated)
+	case len(equal) == 0 && len(pins) > 0:
+		return Undecided, append(reasons, Drift)
+	case len(equal) == 0:
+		return Undecided, append(reasons, NotLocked)
+	case !proven || q.recorded && slices.ContainsFunc(equal, func(p lock.Pin) bool { return p.Unsigned }):
+		return Allow, append(reasons, Pinned)
+	case !slices.ContainsFunc(equal, func(p lock.Pin) bool { return recorded(entry, p, vouching, q.need) }):
+		return Undecided, append(reasons, WrongSigner)
+	}
+	return Allow, reasons
+}
+
+// unproven returns why a definition is refused that too few vouch for.
+func (d *Decision) unproven(def lock.Definition, pins []lock.Pin, equal bool) []Reason {
+	var reasons []Reason
+	switch {
+	case d.request.Lock == nil || equal:
+	case len(pins) > 0:
+		reasons = append(reasons, Drift)
+	default:
+		reasons = append(reasons, NotLocked)
+	}
+	if d.variantOf(def, pins) {
+		reasons = append(reasons, VariantUnsigned)
+	}
+	if slices.ContainsFunc(d.used, func(c counted) bool {
+		_, revoked := d.found.revokedDefinition(c.by, d.server, subjectOf(def))
+		return revoked
+	}) {
+		reasons = append(reasons, Revoked)
+	}
+	if len(d.used) < d.need.need {
+		for _, r := range d.failures() {
+			if !slices.Contains(reasons, r) {
+				reasons = append(reasons, r)
+			}
+		}
+	}
+	if len(reasons) == 0 {
+		reasons = []Reason{Unsigned}
+	}
+	return reasons
+}
+
+// variantOf reports whether a definition differs from one that is pinned and
+// signed in spelling only. The text of what is signed is known from the pins
+// alone.
+func (d *Decision) variantOf(def lock.Definition, pins []lock.Pin) bool {
+	return slices.ContainsFunc(pins, func(p lock.Pin) bool {
+		return slices.ContainsFunc(d.found.releases, func(c counted) bool { return c.covers(subjectOf(p.Definition)) }) &&
+			lock.VariesInSpelling(p.Definition, def)
+	})
+}
+
+// lacking returns what a definition lacks that the rule asks for besides
+// signatures.
+func (d *Decision) lacking(x attest.Subject, vouching []counted) []Reason {
+	q := d.need
+	var why []Reason
+	for i := range q.attested {
+		if len(d.attestations(i, x)) == 0 {
+			why = []Reason{AttestationMissing}
+		}
+	}
+	if q.approvals != nil && len(d.approving(x)) < q.approvals.need {
+		why = append(why, ApprovalMissing)
+	}
+	if q.bindSource && !d.isBound(vouching) {
+		why = append(why, SourceUnbound)
+	}
+	return why
+}
+
+// isBound reports whether one who vouches for a definition names what is
+// launched.
+func (d *Decision) isBound(vouching []counted) bool {
+	return slices.ContainsFunc(vouching, func(c counted) bool { return c.bound })
+}
+
+// relaunched reports whether the server is launched otherwise than when it was
+// approved, as far as both are known.
+func (d *Decision) relaunched() bool {
+	entry, now := d.request.Lock, d.request.Source
+	return entry != nil && !entry.Source.IsZero() && !now.IsZero() && !entry.Source.Same(now)
+}
+
+// approving returns the approvals of x, one of each principal.
+func (d *Decision) approving(x attest.Subject) []counted {
+	var cs []counted
+	for _, c := range d.found.approvals {
+		same := func(have counted) bool { return have.by == c.by }
+		if _, revoked := d.found.revokedDefinition(c.by, d.server, x); !revoked && c.statement.Approves(x) && !slices.ContainsFunc(cs, same) {
+			cs = append(cs, c)
+		}
+	}
+	return cs
+}
+
+// attestations returns the evidence for x that the rule's attestation i asks
+// for.
+func (d *Decision) attestations(i int, x attest.Subject) []counted {
+	var cs []counted
+	for _, c := range d.found.attested[i] {
+		if p, ok := c.statement.Foreign(); ok {
+			if s, named := p.Find(x.Kind, x.Name); named && s.Digest == x.Digest {
+				cs = append(cs, c)
+			}
+		}
+	}
+	return cs
+}

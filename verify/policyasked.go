@@ -1,0 +1,134 @@
+package verify
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/internal/canonical"
+)
+
+func (p *policyParser) approvals(node ast.Node) (*approvalRule, error) {
+	a := &approvalRule{need: 1}
+	err := p.mapping(node, func(key string, value ast.Node) (err error) {
+		switch key {
+		case "from":
+			a.from, err = p.references(value)
+		case "need":
+			a.need, err = p.need(value)
+		case "maxAge":
+			a.maxAge, err = p.duration(value)
+		case "audience":
+			if a.audience, err = p.string(value); err == nil {
+				if cause := attest.CheckAudience(a.audience); cause != nil {
+					err = p.fail(value, "%w", cause)
+				}
+			}
+		default:
+			err = errUnknown
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(a.from) == 0:
+		return nil, p.fail(node, "the approvals are from nobody")
+	case a.audience == "":
+		return nil, p.fail(node, "the approvals name no audience: the deployment they are for")
+	case a.need > len(a.from):
+		return nil, p.fail(node, "the approvals need %d principals and have %d", a.need, len(a.from))
+	}
+	return a, nil
+}
+
+func (p *policyParser) attestation(node ast.Node) (attestationRule, error) {
+	a := attestationRule{place: p.place(node)}
+	err := p.mapping(node, func(key string, value ast.Node) (err error) {
+		switch key {
+		case "type":
+			if a.predicate, err = p.string(value); err == nil && (a.predicate == "" || len(a.predicate) > maxType || slices.Contains(ownTypes(), a.predicate)) {
+				err = p.fail(value, "want a predicate type of 1 to %d bytes that is none of mcpsign's own", maxType)
+			}
+		case "by":
+			a.by, err = p.references(value)
+		case "maxAge":
+			a.maxAge, err = p.duration(value)
+		case "where":
+			err = p.oneOrMore(value, func(n ast.Node) error {
+				c, err := p.condition(n)
+				a.where = append(a.where, c)
+				return err
+			})
+		default:
+			err = errUnknown
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return a, err
+	case a.predicate == "":
+		return a, p.fail(node, "the attestation has no type")
+	case len(a.by) == 0:
+		return a, p.fail(node, "the attestation is by nobody")
+	}
+	return a, nil
+}
+
+// maxType is how many bytes a predicate type can have.
+const maxType = 4096
+
+// ownTypes lists the predicate types that have a meaning of their own.
+func ownTypes() []string {
+	return []string{attest.PredicateType, attest.ApprovalType, attest.RevocationType}
+}
+
+func (p *policyParser) condition(node ast.Node) (condition, error) {
+	var c condition
+	pointed, equals := false, false
+	err := p.mapping(node, func(key string, value ast.Node) (err error) {
+		switch key {
+		case "pointer":
+			pointed = true
+			if c.pointer, err = p.string(value); err == nil && attest.CheckPointer(c.pointer) != nil {
+				err = p.fail(value, "%s is no JSON pointer", shown(c.pointer))
+			}
+		case "equals":
+			equals = !equals
+			err = p.scalar(value, &c)
+		case "oneOf":
+			equals = !equals
+			err = p.few(value, func(n ast.Node) error { return p.scalar(n, &c) })
+		default:
+			err = errUnknown
+		}
+		return err
+	})
+	if err == nil && (!pointed || !equals) {
+		err = p.fail(node, "a condition has a pointer, and either equals or oneOf")
+	}
+	return c, err
+}
+
+// scalar reads a string, an integer or a boolean.
+func (p *policyParser) scalar(node ast.Node, c *condition) error {
+	switch node.(type) {
+	case *ast.IntegerNode:
+		n, err := p.integer(node)
+		c.values = append(c.values, strconv.AppendUint(nil, n, 10))
+		return err
+	case *ast.BoolNode:
+		b, err := p.bool(node)
+		c.values = append(c.values, strconv.AppendBool(nil, b))
+		return err
+	}
+	s, err := p.string(node)
+	if err != nil {
+		return p.want(node, "a string, a positive integer or a boolean")
+	}
+	c.values = append(c.values, canonical.AppendString(nil, s))
+	return nil
+}

@@ -1,0 +1,52 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// A HighWater is the highest sequence of a signer that was seen.
+type HighWater struct {
+	Signer   lock.Signer
+	Sequence uint64
+}
+
+// A Request is what a decision depends on, besides policy and trust.
+type Request struct {
+	Server  string // the name by which the operator knows the server
+	Listing *lock.Listing
+	Lock    *lock.Server // nil: nothing is pinned
+	Source  lock.Source  // how the server is launched; the zero Source is bound to nothing
+	Bundles [][]byte     // candidates of any kind, in any order, before those of the listing; 64 in all are looked at
+	Seen    []HighWater  // of this server, from earlier decisions
+	At      time.Time    // now; the zero time is an error
+	Latest  time.Time    // the latest verified time of earlier decisions; a clock that is 5 minutes behind is an error
+
+	// Revocations are bundles of revocation lists that someone put there to be
+	// obeyed, at most 64: one that is out of date, older than one seen, or broken
+	// is an error, and no decision is made. Lists among Bundles count as well,
+	// and are left aside if there is something wrong with them.
+	Revocations [][]byte
+	SeenLists   []ListMark // of this server, from earlier decisions; a list as new must be there
+}
+
+func (r *Request) check() error {
+	if err := lock.CheckName(r.Server); err != nil {
+		return err
+	}
+	switch {
+	case r.Listing == nil:
+		return errors.New("there is no listing to decide on")
+	case r.At.IsZero():
+		return errors.New("there is no time to decide at")
+	case r.At.Add(skew).Before(r.Latest):
+		return &TrustError{fmt.Errorf("the clock says %s, and a verified signature of %s was seen",
+			r.At.UTC().Format(time.RFC3339), r.Latest.UTC().Format(time.RFC3339))}
+	case r.Lock != nil && r.Lock.Name != r.Server:
+		return fmt.Errorf("lock entry of %s used for %s", lock.Visible(r.Lock.Name), r.Server)
+	}
+	return nil
+}

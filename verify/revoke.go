@@ -1,0 +1,166 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// A ListMark is the highest number of a signer's revocation lists about a
+// server that was seen.
+type ListMark struct {
+	Signer lock.Signer
+	Number uint64
+}
+
+// A list is a revocation list that counts.
+type list struct {
+	counted
+	number  uint64
+	all     bool // it may revoke what others signed
+	overdue bool // the next one should be there; of those that are given alone
+}
+
+// addList verifies a revocation list. Of one that the request gives as
+// authority a fault is an error of the decision; of a candidate it is a
+// diagnostic, since anyone can send an old one. An old one beside its successor
+// is no fault.
+func (d *Decision) addList(g *gathered, v *Verifier, id lock.Digest, data []byte, r *Request, q *requirement, given bool) {
+	fail := func(no *badEvidence) {
+		if given {
+			d.distrust("revocation list: %w", no.err)
+			no = &badEvidence{TrustMissing, no.signer, no.err}
+		}
+		d.diagnose(id, attest.RevocationType, no)
+	}
+	own, no := v.by(id, data, slices.Concat(append([][]*principal{q.signers, q.approvers}, q.attesters...)...))
+	every, why := v.by(id, data, q.revokers)
+	l := list{all: every != nil}
+	switch {
+	case own != nil:
+		l.counted = *own
+	case every != nil:
+		l.counted = *every
+	default:
+		d.unlisted(v, id, data, firstBad(no, why), fail)
+		return
+	}
+	rev, ok := l.statement.Revocation()
+	if !ok {
+		fail(&badEvidence{WrongKind, l.signer, &attest.ForeignError{PredicateType: l.statement.PredicateType()}})
+		return
+	}
+	if !slices.Contains(rev.Servers, r.Server) {
+		d.diagnose(id, attest.RevocationType, l.no(WrongServer, "the revocation list is not about this server"))
+		return
+	}
+	l.number, l.overdue = rev.Number, r.At.After(rev.NextUpdate)
+	if no = d.unusable(l.counted, r); no != nil {
+		fail(no)
+		return
+	}
+	switch seen := seenList(r, l.counted); {
+	case rev.Number < seen:
+		no = l.no(Rollback, "number %d, and number %d by %s was seen", rev.Number, seen, l.signer)
+	case l.overdue && !given:
+		no = l.no(Expired, "the next list by %s was due at %s", l.signer, rev.NextUpdate.UTC().Format(time.RFC3339))
+	default:
+		g.addNewest(l)
+		return
+	}
+	d.diagnose(id, attest.RevocationType, no)
+}
+
+// unlisted says what is wrong with a list that nobody signed who may. One of
+// another publisher is no fault of what is given: files of all servers lie in
+// one place.
+func (d *Decision) unlisted(v *Verifier, id lock.Digest, data []byte, no *badEvidence, fail func(*badEvidence)) {
+	c := v.check(id, data, v.material.domain)
+	switch {
+	case no == nil && c.bad != nil:
+		no = c.bad
+	case no == nil:
+		no = &badEvidence{WrongSigner, c.evidence.signer, fmt.Errorf("signed by %s", c.evidence.signer)}
+	}
+	if no.reason == WrongSigner {
+		d.diagnose(id, attest.RevocationType, no)
+		return
+	}
+	fail(no)
+}
+
+func firstBad(a, b *badEvidence) *badEvidence {
+	if a == nil || b != nil && b.rank() > a.rank() {
+		return b
+	}
+	return a
+}
+
+// addNewest keeps l if no list by the same principal has a higher number. Of
+// two with the same number both count.
+func (g *gathered) addNewest(l list) {
+	same := func(x list) bool { return x.by == l.by || x.signer.Same(l.signer) }
+	if slices.ContainsFunc(g.lists, func(x list) bool { return same(x) && x.number > l.number }) {
+		return
+	}
+	g.lists = slices.DeleteFunc(g.lists, func(x list) bool { return same(x) && x.number < l.number })
+	g.lists = append(g.lists, l)
+}
+
+// seenList returns the highest number known of a principal's lists.
+func seenList(r *Request, c counted) uint64 {
+	var n uint64
+	for _, m := range r.SeenLists {
+		if m.Signer.Same(c.signer) || c.by.accepts(m.Signer) {
+			n = max(n, m.Number)
+		}
+	}
+	return n
+}
+
+// upToDate wants lists that are not overdue, and one at least as new for each
+// that was seen before: one that is kept back would revoke nothing any more.
+func (d *Decision) upToDate(g *gathered, r *Request, q *requirement) {
+	for _, l := range g.lists {
+		if rev, _ := l.statement.Revocation(); l.overdue {
+			d.distrust("revocation list %d by %s: the next one was due at %s", l.number, l.signer, rev.NextUpdate.UTC().Format(time.RFC3339))
+		}
+	}
+	for _, m := range r.SeenLists {
+		concerned := slices.ContainsFunc(q.everyone(), func(p *principal) bool { return p.accepts(m.Signer) })
+		there := slices.ContainsFunc(g.lists, func(l list) bool {
+			return l.number >= m.Number && (l.signer.Same(m.Signer) || l.by.accepts(m.Signer))
+		})
+		if concerned && !there {
+			d.distrust("revocation list %d by %s was seen, and no list as new is at hand", m.Number, m.Signer)
+		}
+	}
+}
+
+// revokedStatement reports whether a statement was revoked by its signer or by
+// someone who may revoke what others signed.
+func (g *gathered) revokedStatement(c counted, server string) (reason string, revoked bool) {
+	return g.revoked(c.by, func(st *attest.Statement) (string, bool) {
+		return st.RevokesStatement(server, c.statement.Digest())
+	})
+}
+
+// revokedDefinition reports the same of a definition that a principal vouches
+// for; a nil principal stands for nobody.
+func (g *gathered) revokedDefinition(by *principal, server string, x attest.Subject) (reason string, revoked bool) {
+	return g.revoked(by, func(st *attest.Statement) (string, bool) { return st.Revokes(server, x) })
+}
+
+func (g *gathered) revoked(by *principal, in func(*attest.Statement) (string, bool)) (reason string, revoked bool) {
+	for _, l := range g.lists {
+		if l.all || by != nil && by.accepts(l.signer) {
+			if reason, revoked = in(l.statement); revoked {
+				return reason, true
+			}
+		}
+	}
+	return "", false
+}
