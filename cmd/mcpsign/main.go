@@ -16,6 +16,10 @@
 //	mcpsign check NAME [SOURCE] [--lint] [--fail-on CODES]
 //	mcpsign diff NAME [SOURCE]
 //	mcpsign diff OLD NEW
+//	mcpsign add NAME FILE|URL... [--key FILE | --policy FILE ...]
+//	mcpsign policy init
+//	mcpsign policy check FILE
+//	mcpsign policy explain NAME[/KIND:NAME] [SOURCE]
 //	mcpsign inspect FILE
 //	mcpsign demo
 //	mcpsign version
@@ -81,16 +85,30 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
 	"github.com/mcpsign/mcpsign/cmd/internal/cli"
 )
 
+// systemFolder is where the system's policy is.
+func systemFolder() string {
+	if runtime.GOOS != "windows" {
+		return "/etc/mcpsign"
+	}
+	if data := os.Getenv("ProgramData"); data != "" {
+		return filepath.Join(data, "mcpsign")
+	}
+	return ""
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cli.Run(ctx, cli.Process{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now,
+		System: systemFolder(),
 	})
 	stop()
 	os.Exit(int(code))

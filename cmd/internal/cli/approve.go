@@ -42,13 +42,15 @@ rule refuses can't be approved. Without a terminal --listing names what was read
 	flags.StringVar(&f.listing, "listing", "", "digest of the listing that was read; approves without asking")
 	flags.BoolVar(&f.downgrade, "downgrade", false, "accept a release older than the last one that was seen")
 	flags.BoolVar(&f.all.run, "run", false, "launch what the lockfile records, without asking")
-	f.add(flags)
+	f.add(a, flags)
 	a.live.add(flags)
 	return cmd
 }
 
 func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error {
-	if len(f.bundles) > 0 && !f.names() {
+	if ruled, err := f.ruled(); err != nil {
+		return err
+	} else if len(f.bundles) > 0 && !ruled {
 		return usage("name the publisher's key with --key, or its identity with --signer", "--bundle needs to know who must have signed")
 	}
 	st, fetched, err := a.gather(cmd, list, &f.all)

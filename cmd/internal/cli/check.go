@@ -54,7 +54,7 @@ SOURCE the server is launched as the lockfile records.
 	}
 	all.add(cmd.Flags())
 	l.add(cmd)
-	flags.add(cmd.Flags())
+	flags.add(a, cmd.Flags())
 	a.live.add(cmd.Flags())
 	return cmd
 }

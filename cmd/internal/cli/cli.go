@@ -25,6 +25,7 @@ type Process struct {
 	Stderr    io.Writer
 	LookupEnv func(string) (string, bool)
 	Now       func() time.Time
+	System    string // folder of the system's policy, /etc/mcpsign say; empty for none
 }
 
 // app is one run.
@@ -111,7 +112,7 @@ templates, instructions), pins what was approved, and verifies both offline.`,
 	root.SetUsageFunc(printUsage)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(helpCommand(root))
-	root.AddCommand(a.digestCommand(), a.keyCommand(), a.signCommand(), a.verifyCommand(), a.listCommand(), a.lockCommand(), a.approveCommand(),
+	root.AddCommand(a.digestCommand(), a.keyCommand(), a.signCommand(), a.verifyCommand(), a.listCommand(), a.lockCommand(), a.approveCommand(), a.addCommand(), a.policyCommand(),
 		a.checkCommand(), a.diffCommand(), a.inspectCommand(), a.demoCommand(), a.demoServerCommand(), a.versionCommand())
 	return root
 }

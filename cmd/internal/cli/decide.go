@@ -52,7 +52,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		return nil, err
 	}
 	j.read = q.flags.read
-	request := verify.Request{Server: name, Lock: entry, At: a.Now()}
+	request := verify.Request{Server: name, Lock: entry, At: a.Now(), Revocations: q.flags.lists}
 	if request.Bundles, err = readBundles(q.flags.bundles, j.verifyCommand()); err != nil {
 		return nil, err
 	}
@@ -64,6 +64,13 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		j.missing = missing
 		request.Bundles = append(request.Bundles, recorded...)
 	}
+	if q.compare || len(q.flags.bundles) == 0 {
+		added, err := s.added(name)
+		if err != nil {
+			return nil, err
+		}
+		request.Bundles = append(request.Bundles, added...)
+	}
 	if j.listing == nil {
 		got := q.fetched
 		if got == nil {
@@ -74,12 +81,18 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		j.listing, j.launch = got.Listing, got.launch
 		// The lockfile by itself must verify anywhere; a listing must not be
 		// older than what was pinned on this machine.
-		if request.Seen, err = a.seen(name); err != nil {
+		seen, err := a.seen(name)
+		if err != nil {
 			return nil, err
 		}
+		seen.fill(&request)
 	}
 	if j.downgrade = q.downgrade; q.downgrade {
 		request.Seen, request.Lock = nil, unsequenced(entry)
+	}
+	// Files say nothing about the launch: it is the one that was approved.
+	if request.Source = j.launch; request.Source.IsZero() && entry != nil {
+		request.Source = entry.Source
 	}
 	request.Listing = j.listing
 	j.request = request

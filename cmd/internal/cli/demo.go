@@ -16,22 +16,28 @@ import (
 const (
 	demoName   = "io.github.acme/weather"
 	demoServer = "demo-server"
+
+	demoVariable = "DEMO_RELEASE" // which release the server serves, without an argument
 )
 
 // A demoStep is one command of the demonstration and what must come of it.
 type demoStep struct {
 	title string
 	args  []string
+	env   string // of the server: which release it serves; empty if there is none
 	want  ExitCode
 	says  string // text that the output must have
 }
 
 func demoSteps() []demoStep {
-	serve := func(release string) []string { return []string{"--", "mcpsign", demoServer, release} }
+	// The server is launched in the same way each time: another launch would be
+	// refused for that.
+	serve := func(release string) []string { return []string{release} }
 	step := func(title string, want ExitCode, says string, args ...[]string) demoStep {
-		s := demoStep{title: title, want: want, says: says}
-		for _, a := range args {
-			s.args = append(s.args, a...)
+		s := demoStep{title: title, want: want, says: says, args: args[0]}
+		if len(args) > 1 {
+			s.env = demoVariable + "=" + args[1][0]
+			s.args = append(s.args, "--", "mcpsign", demoServer)
 		}
 		return s
 	}
@@ -94,7 +100,7 @@ func (a *app) demoStep(ctx context.Context, self, dir string, s demoStep) error 
 	if s.title != "" {
 		fmt.Fprintf(a.Stdout, "\n%s\n", s.title)
 	}
-	fmt.Fprintf(a.Stdout, "\n    $ mcpsign %s\n", strings.Join(s.args, " "))
+	fmt.Fprintf(a.Stdout, "\n    $ %s\n", strings.TrimSpace(s.env+" mcpsign "+strings.Join(s.args, " ")))
 	real := make([]string, len(s.args))
 	for i, w := range s.args {
 		if real[i] = w; w == "mcpsign" {
@@ -104,7 +110,7 @@ func (a *app) demoStep(ctx context.Context, self, dir string, s demoStep) error 
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, self, real...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), passwordVariable+"=")
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), passwordVariable+"=", s.env)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	var exit *exec.ExitError

@@ -23,7 +23,7 @@ func TestDemo(t *testing.T) {
 	rest := r.stdout
 	refusals := 0
 	for _, s := range demoSteps() {
-		_, after, ok := strings.Cut(rest, "$ mcpsign "+strings.Join(s.args, " ")+"\n")
+		_, after, ok := strings.Cut(rest, "$ "+strings.TrimSpace(s.env+" mcpsign "+strings.Join(s.args, " "))+"\n")
 		if !ok {
 			t.Fatalf("the output lacks the command %q here:\n%s", s.args, rest)
 		}
@@ -60,26 +60,28 @@ func TestDemoFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve := func(release string) []string {
-		return []string{"check", "weather", "--", "mcpsign", demoServer, release}
+	serve := []string{"check", "weather", "--", "mcpsign", demoServer}
+	released := func(s demoStep, release string) demoStep {
+		s.env = demoVariable + "=" + release
+		return s
 	}
 	dir := t.TempDir()
 	var out bytes.Buffer
 	a := &app{Process: Process{Stdout: &out, Stderr: &out, LookupEnv: os.LookupEnv, Now: time.Now}}
 	step := func(s demoStep) error { return a.demoStep(context.Background(), self, dir, s) }
 
-	lock := demoStep{args: []string{"lock", "weather", "--", "mcpsign", demoServer, "1"}, says: "locked"}
-	drift := demoStep{args: serve("poisoned"), want: ExitDrift, says: "drift"}
-	for _, s := range []demoStep{lock, drift, {args: serve("1"), says: "pinned"}} {
+	lock := released(demoStep{args: []string{"lock", "weather", "--", "mcpsign", demoServer}, says: "locked"}, "1")
+	drift := released(demoStep{args: serve, want: ExitDrift, says: "drift"}, "poisoned")
+	for _, s := range []demoStep{lock, drift, released(demoStep{args: serve, says: "pinned"}, "1")} {
 		if err := step(s); err != nil {
 			t.Fatalf("step %q: %v", s.args, err)
 		}
 	}
 	for what, s := range map[string]demoStep{
-		"a refusal that does not happen": {args: serve("1"), want: ExitDrift, says: "pinned"},
-		"another code":                   {args: serve("poisoned"), want: ExitWrong, says: "drift"},
-		"a yes that is a no":             {args: serve("poisoned"), want: ExitYes, says: "drift"},
-		"another reason":                 {args: serve("poisoned"), want: ExitDrift, says: "rollback"},
+		"a refusal that does not happen": released(demoStep{args: serve, want: ExitDrift, says: "pinned"}, "1"),
+		"another code":                   released(demoStep{args: serve, want: ExitWrong, says: "drift"}, "poisoned"),
+		"a yes that is a no":             released(demoStep{args: serve, want: ExitYes, says: "drift"}, "poisoned"),
+		"another reason":                 released(demoStep{args: serve, want: ExitDrift, says: "rollback"}, "poisoned"),
 	} {
 		err := step(s)
 		if err == nil {

@@ -12,11 +12,14 @@ import (
 // demoServerCommand is the MCP server of the demonstration.
 func (a *app) demoServerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    demoServer + " 1|2|poisoned",
+		Use:    demoServer + " [1|2|poisoned]",
 		Short:  "Serve the tools of the demonstration over stdio",
 		Hidden: true,
-		Args:   args(cobra.ExactArgs(1)),
+		Args:   args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, release []string) error {
+			if len(release) == 0 {
+				release = []string{a.Getenv(demoVariable)}
+			}
 			tools, ok := demoTools(release[0])
 			if !ok {
 				return usage("usage: "+cmd.UseLine(), fmt.Sprintf("there is no release %q", release[0]))

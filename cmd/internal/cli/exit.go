@@ -61,13 +61,13 @@ func reasonCode(r verify.Reason) ExitCode {
 		return ExitUnpinned
 	case verify.NoDigest, verify.DuplicateName:
 		return ExitNoDigest
-	case verify.Unsigned, verify.NoRule:
+	case verify.Unsigned, verify.NoRule, verify.VariantUnsigned, verify.AttestationMissing, verify.ApprovalMissing:
 		return ExitUnsigned
 	case verify.BadSignature:
 		return ExitInvalid
-	case verify.WrongSigner, verify.WrongServer, verify.WrongKind:
+	case verify.WrongSigner, verify.WrongServer, verify.WrongKind, verify.SourceUnbound, verify.SourceChanged:
 		return ExitWrong
-	case verify.Rollback, verify.Equivocation, verify.Expired:
+	case verify.Rollback, verify.Equivocation, verify.Expired, verify.Revoked:
 		return ExitOutdated
 	case verify.TrustMissing:
 		return ExitTrust

@@ -165,7 +165,7 @@ func TestPrecedence(t *testing.T) {
 // TestReasonCodes checks that every reason of package verify has a code, but
 // for those that do not by themselves make a verdict a no.
 func TestReasonCodes(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "../../../verify/decision.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../../verify/reason.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestReasonCodes(t *testing.T) {
 		}
 		return true
 	})
-	want := []verify.Reason{verify.Verified, verify.Pinned, verify.Blocked, verify.FirstContact}
+	want := []verify.Reason{verify.Verified, verify.Pinned, verify.Blocked, verify.FirstContact, verify.Updated}
 	slices.Sort(want)
 	slices.Sort(harmless)
 	if reasons < 15 || !slices.Equal(harmless, want) {

@@ -29,7 +29,9 @@ locked already is only compared: nothing changes, the exit code says what differ
   mcpsign lock io.github.acme/weather -- npx -y @acme/weather-mcp
   mcpsign lock --all client:cursor`,
 		RunE: func(cmd *cobra.Command, list []string) error {
-			if len(flags.bundles) > 0 && !flags.names() {
+			if ruled, err := flags.ruled(); err != nil {
+				return err
+			} else if len(flags.bundles) > 0 && !ruled {
 				return usage("name the publisher's key with --key, or its identity with --signer", "--bundle needs to know who must have signed")
 			}
 			var targets []target
@@ -71,7 +73,7 @@ locked already is only compared: nothing changes, the exit code says what differ
 	}
 	cmd.Flags().StringVar(&from, "from", "", "lockfile of another pinning tool: pin only what still matches it")
 	cmd.Flags().BoolVar(&all.all, "all", false, "every server of the SOURCEs client:HOST")
-	flags.add(cmd.Flags())
+	flags.add(a, cmd.Flags())
 	a.live.add(cmd.Flags())
 	return cmd
 }
@@ -138,10 +140,8 @@ func (a *app) lockServer(ctx context.Context, st *store, f fetch, flags *trustFl
 func (a *app) pin(st *store, j *judgement, pinned *lock.Server, content [][]byte) entry {
 	e := entry{server: pinned.Name}
 	state, err := a.state()
-	if err == nil && j.downgrade {
-		err = state.lower(pinned.Name, j.decision.HighWater())
-	} else if err == nil {
-		err = state.record(pinned.Name, j.decision.HighWater())
+	if err == nil {
+		err = state.record(pinned.Name, j.decision, j.downgrade)
 	}
 	if err == nil {
 		err = a.writeLock(st, j, pinned, content)

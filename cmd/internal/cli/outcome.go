@@ -46,7 +46,7 @@ func (j *judgement) outcome() error {
 		no++
 		for _, reason := range r.Reasons {
 			c := reasonCode(reason)
-			if c == ExitYes || reason == verify.NotLocked && !j.compare {
+			if c == ExitYes || reason == verify.NotLocked && !j.compare || reason == verify.SourceUnbound && r.Has(verify.Verified) {
 				continue
 			}
 			if codes = append(codes, c); reasons[c] == "" {
@@ -75,6 +75,9 @@ func (j *judgement) hint(code ExitCode) string {
 	case ExitInvalid:
 		return "fetch the bundle again from the publisher's release; look at this one: " + j.inspectCommand()
 	case ExitWrong:
+		if j.first(verify.SourceChanged) != "" {
+			return "see that it is the same server, then: mcpsign approve " + j.server + " " + j.source
+		}
 		return "compare who signed what with what the publisher documents: " + j.inspectCommand()
 	case ExitOutdated:
 		return "use the newest release of the server and its bundle"

@@ -218,6 +218,18 @@ func reasonText(r verify.Reason) string {
 		return "belongs to a server for which the policy has no rule"
 	case verify.Blocked:
 		return "is withheld with the server, of which another definition is refused"
+	case verify.Revoked:
+		return "or the statement that covers it is revoked"
+	case verify.VariantUnsigned:
+		return "differs from a signed variant in the spelling of schemas only: the server runs with other dependencies than its publisher's"
+	case verify.AttestationMissing:
+		return "is signed, and lacks an attestation that the rule asks for"
+	case verify.ApprovalMissing:
+		return "is signed, and too few have approved it"
+	case verify.SourceUnbound:
+		return "comes from a launch that its statement does not name"
+	case verify.SourceChanged:
+		return "comes from another launch than the approved one"
 	case verify.TrustMissing:
 		return "can't be judged: a key, root or log is not known"
 	}

@@ -11,25 +11,36 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
 
-// State is what was seen: the highest sequence of each signer of a server. It
-// lies in $XDG_STATE_HOME/mcpsign/sequences, one file a server, and only grows.
+// State is what was seen of servers on this machine: the highest sequence of
+// each signer, and the highest number of each one's revocation lists. It lies in
+// $XDG_STATE_HOME/mcpsign/sequences, one file a server, and only grows, unless
+// someone approves an older release.
 type state struct{ dir string }
 
-// A sequences is the file of one server.
-type sequences struct {
-	Version int             `json:"version"`
-	Server  string          `json:"server"`
-	Signers []signerAndHigh `json:"signers"`
+// A sight is what was seen of one server, as its file has it.
+type sight struct {
+	Version int        `json:"version"`
+	Server  string     `json:"server"`
+	Signers []mark     `json:"signers"`
+	Lists   []listMark `json:"lists,omitempty"`
 }
 
-type signerAndHigh struct {
+// A mark is the highest sequence of a signer.
+type mark struct {
 	Signer   lock.Signer `json:"signer"`
 	Sequence uint64      `json:"sequence"`
+}
+
+// A listMark is the highest number of a signer's revocation lists.
+type listMark struct {
+	Signer lock.Signer `json:"signer"`
+	Number uint64      `json:"number"`
 }
 
 func (a *app) state() (*state, error) {
@@ -52,7 +63,7 @@ func (s *state) path(server string) string {
 }
 
 // seen returns what was seen of a server on this machine.
-func (a *app) seen(server string) ([]verify.HighWater, error) {
+func (a *app) seen(server string) (*sight, error) {
 	s, err := a.state()
 	if err != nil {
 		return nil, err
@@ -62,36 +73,64 @@ func (a *app) seen(server string) ([]verify.HighWater, error) {
 
 // seen returns what was seen of a server; nothing if it was never seen. A file
 // that can't be read is an error: it is not as good as none.
-func (s *state) seen(server string) ([]verify.HighWater, error) {
+func (s *state) seen(server string) (*sight, error) {
+	seen := &sight{Version: 1, Server: server}
 	data, err := readFile(s.path(server), maxTrustFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return seen, nil
 	}
-	var doc sequences
 	if err == nil {
+		seen = &sight{}
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.DisallowUnknownFields()
-		if err = d.Decode(&doc); err == nil && (doc.Version != 1 || doc.Server != server || d.More()) {
+		if err = d.Decode(seen); err == nil && (seen.Version != 1 || seen.Server != server || d.More()) {
 			err = errors.New("is of another version or server")
 		}
 	}
 	if err != nil {
 		return nil, fail(ExitTrust, fmt.Errorf("state %s: %w", s.path(server), err), "restore the file; without it an old release could pass for the newest")
 	}
-	var high []verify.HighWater
-	for _, h := range doc.Signers {
-		high = append(high, verify.HighWater{Signer: h.Signer, Sequence: h.Sequence})
-	}
-	return high, nil
+	return seen, nil
 }
 
-// record stores what was seen, if it is higher than before.
-func (s *state) record(server string, high []verify.HighWater) error {
-	if len(high) == 0 {
-		return nil
+// fill puts what was seen into a request.
+func (x *sight) fill(r *verify.Request) {
+	for _, m := range x.Signers {
+		r.Seen = append(r.Seen, verify.HighWater{Signer: m.Signer, Sequence: m.Sequence})
 	}
+	for _, l := range x.Lists {
+		r.SeenLists = append(r.SeenLists, verify.ListMark{Signer: l.Signer, Number: l.Number})
+	}
+}
+
+// raise takes over what counted in a decision where it is higher, and reports
+// whether anything was. With lower, the sequences of its signers are set back to
+// what they are in it.
+func (x *sight) raise(d *verify.Decision, lower bool) (changed bool) {
+	for _, h := range d.HighWater() {
+		i := slices.IndexFunc(x.Signers, func(m mark) bool { return m.Signer.Same(h.Signer) })
+		if i < 0 {
+			x.Signers, changed = append(x.Signers, mark(h)), true
+		} else if x.Signers[i].Sequence < h.Sequence || lower && x.Signers[i].Sequence > h.Sequence {
+			x.Signers[i].Sequence, changed = h.Sequence, true
+		}
+	}
+	for _, l := range d.Lists() {
+		i := slices.IndexFunc(x.Lists, func(m listMark) bool { return m.Signer.Same(l.Signer) })
+		if i < 0 {
+			x.Lists, changed = append(x.Lists, listMark(l)), true
+		} else if x.Lists[i].Number < l.Number {
+			x.Lists[i].Number, changed = l.Number, true
+		}
+	}
+	return changed
+}
+
+// record stores what counted in a decision, if it is higher than before; with
+// lower, as someone has approved an older release, if it is other.
+func (s *state) record(server string, d *verify.Decision, lower bool) error {
 	var known *failure
-	if err := s.raise(server, high); errors.As(err, &known) {
+	if err := s.write(server, d, lower); errors.As(err, &known) {
 		return err
 	} else if err != nil {
 		return fail(ExitTrust, fmt.Errorf("the sequence that was seen can't be stored: %w", err), "make the folder writable or set XDG_STATE_HOME to another one")
@@ -99,32 +138,12 @@ func (s *state) record(server string, high []verify.HighWater) error {
 	return nil
 }
 
-// lower sets back what was seen of the signers in high, to what high says.
-// Someone has approved an older release.
-func (s *state) lower(server string, high []verify.HighWater) error {
-	err := s.write(server, func(seen []verify.HighWater) []verify.HighWater {
-		for i, o := range seen {
-			for _, h := range high {
-				if o.Signer.Same(h.Signer) {
-					seen[i].Sequence = h.Sequence
-				}
-			}
-		}
-		return merge(seen, high)
-	})
-	return fail(ExitTrust, err, "make the folder writable or set XDG_STATE_HOME to another one")
-}
-
-func (s *state) raise(server string, high []verify.HighWater) error {
+// write replaces what was seen of a server, while no other process does.
+func (s *state) write(server string, d *verify.Decision, lower bool) error {
 	seen, err := s.seen(server)
-	if err != nil || !raises(seen, high) {
+	if err != nil || !seen.raise(d, lower) {
 		return err
 	}
-	return s.write(server, func(seen []verify.HighWater) []verify.HighWater { return merge(seen, high) })
-}
-
-// write replaces what was seen of a server, while no other process does.
-func (s *state) write(server string, change func(seen []verify.HighWater) []verify.HighWater) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
@@ -133,11 +152,8 @@ func (s *state) write(server string, change func(seen []verify.HighWater) []veri
 		if err != nil {
 			return err
 		}
-		doc := sequences{Version: 1, Server: server}
-		for _, h := range change(seen) {
-			doc.Signers = append(doc.Signers, signerAndHigh{h.Signer, h.Sequence})
-		}
-		data, err := json.MarshalIndent(doc, "", "  ")
+		seen.raise(d, lower)
+		data, err := json.MarshalIndent(seen, "", "  ")
 		if err != nil {
 			return err
 		}
@@ -148,37 +164,4 @@ func (s *state) write(server string, change func(seen []verify.HighWater) []veri
 		defer root.Close()
 		return writeFile(root, filepath.Base(s.path(server)), append(data, '\n'), 0o600)
 	})
-}
-
-// raises reports whether high has a sequence above those seen.
-func raises(seen, high []verify.HighWater) bool {
-	for _, h := range high {
-		known := uint64(0)
-		for _, o := range seen {
-			if o.Signer.Same(h.Signer) {
-				known = max(known, o.Sequence)
-			}
-		}
-		if h.Sequence > known {
-			return true
-		}
-	}
-	return false
-}
-
-// merge returns the highest sequence of each signer.
-func merge(seen, high []verify.HighWater) []verify.HighWater {
-	for _, h := range high {
-		known := false
-		for i, o := range seen {
-			if o.Signer.Same(h.Signer) {
-				known = true
-				seen[i].Sequence = max(o.Sequence, h.Sequence)
-			}
-		}
-		if !known {
-			seen = append(seen, h)
-		}
-	}
-	return seen
 }

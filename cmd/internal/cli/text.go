@@ -161,6 +161,9 @@ func (j *judgement) evidence(w io.Writer) {
 		case verify.WrongSigner:
 			fmt.Fprintf(w, "         expected %s\n", expected)
 			fmt.Fprintf(w, "         found    %s\n", signerText(d))
+			for _, id := range j.decision.Expected() {
+				mismatchText(w, id, signerText(d))
+			}
 		case verify.WrongServer:
 			fmt.Fprintf(w, "         expected server %s\n         found    %v\n", j.server, d.Err)
 		default:

@@ -33,12 +33,16 @@ type trustFlags struct {
 	trustedRoot string
 	signers     []string
 	policy      string
+	revocations []string
 
+	app *app
 	// What load has read, once for all servers.
 	loaded sync.Once
 	err    error
 	read   []authority
-	rules  *verify.Policy // of --policy
+	rules  *verify.Policy   // of --policy, or the user's if no flag says who must have signed
+	also   []*verify.Policy // the system's
+	lists  [][]byte         // revocation lists
 	ids    []verify.Identity
 	trust  verify.Trust
 
@@ -63,7 +67,8 @@ func (t *trustFlags) file(role, name string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-func (t *trustFlags) add(f *pflag.FlagSet) {
+func (t *trustFlags) add(a *app, f *pflag.FlagSet) {
+	t.app = a
 	f.StringArrayVar(&t.bundles, "bundle", nil, "file with Sigstore bundles for SOURCE (repeatable)")
 	f.StringVar(&t.key, "key", "", "public key (PEM) that must have signed")
 	f.StringArrayVar(&t.signers, "signer", nil, "identity that must have signed: email:, uri:, github:, x509: or key: (repeatable)")
@@ -71,11 +76,19 @@ func (t *trustFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&t.tsaRoots, "tsa-roots", "", "root certificates (PEM) of timestamp authorities")
 	f.StringVar(&t.trustedRoot, "trusted-root", "", "Sigstore trusted_root.json for keyless signers")
 	f.StringVar(&t.policy, "policy", "", "policy file; --key and --roots then only supply material")
-	group(f, "Flags of trust", "bundle", "key", "signer", "roots", "tsa-roots", "trusted-root", "policy")
+	f.StringArrayVar(&t.revocations, "revocations", nil, "file with revocation lists (bundles) to obey (repeatable)")
+	group(f, "Flags of trust", "bundle", "key", "signer", "roots", "tsa-roots", "trusted-root", "policy", "revocations")
 }
 
 // names reports whether the flags say who must have signed.
 func (t *trustFlags) names() bool { return t.policy != "" || t.key != "" || len(t.signers) > 0 }
+
+// ruled reports whether anything says who must have signed, the policies of the
+// user and the system included.
+func (t *trustFlags) ruled() (bool, error) {
+	t.loaded.Do(func() { t.err = t.readAll() })
+	return t.names() || t.rules != nil || len(t.also) > 0, t.err
+}
 
 // load reads the files. For the server called name it returns the policy that
 // the flags amount to, nil if they say nothing about who must have signed.
@@ -119,8 +132,11 @@ func (t *trustFlags) readAll() error {
 		t.trust.Keys = append(t.trust.Keys, key)
 	}
 	err := t.loadRoots(&t.trust)
-	if err == nil && t.policy != "" {
-		t.rules, err = t.loadPolicy()
+	if err == nil {
+		t.lists, err = t.loadLists()
+	}
+	if err == nil {
+		err = t.loadPolicies()
 	}
 	return err
 }
@@ -133,7 +149,7 @@ func (t *trustFlags) verifier(s *store, name string, entry *lock.Server) (*verif
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.addRecorded(&trust, entry, policy == nil)
+	found, err := s.addRecorded(&trust, entry, policy == nil && len(t.also) == 0)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +162,7 @@ func (t *trustFlags) verifier(s *store, name string, entry *lock.Server) (*verif
 	if v := t.verifiers[id]; v != nil {
 		return v, nil
 	}
-	v, err := verify.New(policy, trust)
+	v, err := verify.New(policy, trust, t.also...)
 	if err != nil {
 		return nil, err
 	}
@@ -171,15 +187,6 @@ func (t *trustFlags) loadRoots(trust *verify.Trust) (err error) {
 		}
 	}
 	return fail(ExitTrust, err, "")
-}
-
-func (t *trustFlags) loadPolicy() (*verify.Policy, error) {
-	data, err := t.file("policy", t.policy, verify.MaxPolicy)
-	if err != nil {
-		return nil, fail(ExitUsage, err, "")
-	}
-	p, err := verify.ParsePolicy(t.policy, data)
-	return p, fail(ExitUsage, err, "nothing is allowed by a policy that can't be read in full")
 }
 
 func (t *trustFlags) publicKey() (verify.TrustedKey, error) {

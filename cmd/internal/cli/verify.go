@@ -47,7 +47,7 @@ With SOURCE, verify that the listing is signed for NAME by who the flags say.
 			return a.verifySource(cmd, names[0], s, &flags)
 		},
 	}
-	flags.add(cmd.Flags())
+	flags.add(a, cmd.Flags())
 	a.live.add(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "every lockfile called as --lock says in the FOLDERs and below them")
 	cmd.Flags().BoolVar(&signed, "require-signed", false, "refuse pins that were approved without a signature")
@@ -55,7 +55,9 @@ With SOURCE, verify that the listing is signed for NAME by who the flags say.
 }
 
 func (a *app) verifySource(cmd *cobra.Command, name string, s source, flags *trustFlags) error {
-	if !flags.names() {
+	if ruled, err := flags.ruled(); err != nil {
+		return err
+	} else if !ruled {
 		return usage("name the publisher's key with --key, its identity with --signer, or a policy with --policy", "nothing says who must have signed")
 	}
 	st, err := a.openStore()
