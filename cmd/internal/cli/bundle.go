@@ -3,10 +3,8 @@ package cli
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -138,12 +136,10 @@ func readAuthority(name string) (kit.File, error) {
 
 // writeKit writes a kit in the place of another one, and of nothing else.
 func writeKit(name string, data []byte) error {
-	old, err := readFile(name, kit.MaxSize)
-	if err == nil && len(old) > 0 {
-		_, err = kit.Parse(old)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fail(ExitUsage, fmt.Errorf("%s is there already, and is no kit: %w", lock.Visible(name), err), "choose another --out")
+	if info, err := os.Stat(name); err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) {
+		if _, _, err := readKit(name); err != nil {
+			return fail(ExitUsage, fmt.Errorf("--out is there already, and is no kit: %w", err), "choose another --out")
+		}
 	}
 	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
@@ -155,6 +151,9 @@ func writeKit(name string, data []byte) error {
 
 // readKit reads a kit and its bytes.
 func readKit(name string) (*kit.Kit, []byte, error) {
+	if info, err := os.Stat(name); err == nil && info.Size() > kit.MaxSize { // so that it is not read for nothing
+		return nil, nil, fail(ExitInvalid, fmt.Errorf("%s has %d bytes, a kit at most %d", lock.Visible(name), info.Size(), kit.MaxSize), "")
+	}
 	data, err := readFile(name, kit.MaxSize)
 	if err != nil {
 		return nil, nil, fail(ExitInternal, err, "")

@@ -114,7 +114,8 @@ func TestParseRefuses(t *testing.T) {
 		{"check sum", func(_ *testing.T, good []byte) []byte { good[150]++; return good }, "byte 150 of its header"},
 
 		{"nothing", func(*testing.T, []byte) []byte { return nil }, "cut off at byte 0"},
-		{"no archive", func(*testing.T, []byte) []byte { return []byte(strings.Repeat("kit ", 400)) }, "and no regular file"},
+		{"no archive", func(*testing.T, []byte) []byte { return []byte(strings.Repeat("kit ", 400)) }, "no member of a tar archive begins at byte 0"},
+		{"of a tar before ustar", put(257, strings.Repeat("\x00", 8)), "no member of a tar archive begins at byte 0"},
 		{"compressed", func(*testing.T, []byte) []byte { return []byte("\x1f\x8b\x08") }, "cut off at byte 3"},
 		{"empty archive", func(*testing.T, []byte) []byte { return make([]byte, 1024) }, "there is no mcpsign.lock.json"},
 		{"one block of zeros at the end", func(_ *testing.T, good []byte) []byte { return good[:len(good)-512] }, "before its end"},

@@ -23,6 +23,7 @@ const (
 	sumAt     = 148
 	sumEnd    = 156
 	typeAt    = 156
+	magicAt   = 257
 	trailer   = 2 * blockSize
 )
 
@@ -134,6 +135,9 @@ func (r *reader) next() (*member, error) {
 	block := rest[:blockSize]
 	if bytes.Equal(block, zeros[:]) {
 		return nil, r.end(rest)
+	}
+	if !bytes.HasPrefix(block[magicAt:], []byte("ustar")) {
+		return nil, fmt.Errorf("no member of a tar archive begins at byte %d", r.at)
 	}
 	name, _, _ := bytes.Cut(block[:nameSize], []byte{0})
 	m := &member{name: string(name), at: r.at}
