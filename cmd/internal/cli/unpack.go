@@ -27,7 +27,7 @@ func (a *app) unpackCommand() *cobra.Command {
 is overwritten that differs. Signatures are not verified: that is for verify.
 
 What a kit carries of authority is left out, but for the files whose digests
---authority gives. Have a digest from whoever packed the kit, on another way.`,
+--authority gives. Whoever packed the kit tells you a digest by another route.`,
 		Example: `  mcpsign bundle unpack kit.tar
   mcpsign bundle unpack kit.tar --authority sha256:DIGEST --authority-dir /etc/mcpsign`,
 		Args: args(cobra.ExactArgs(1)),
