@@ -18,9 +18,10 @@ const module = "github.com/mcpsign/mcpsign"
 // the command to the digest; a package that is not listed may import nothing.
 var allowed = map[string][]string{
 	"cmd/mcpsign":           {"cmd/internal/cli"},
-	"cmd/internal/cli":      {"cmd/internal/mcp", "cmd/internal/hosts", "cmd/internal/lint", "cmd/internal/baseline", "sign", "verify", "attest", "lock"},
+	"cmd/internal/cli":      {"cmd/internal/mcp", "cmd/internal/hosts", "cmd/internal/lint", "cmd/internal/baseline", "cmd/internal/kit", "sign", "verify", "attest", "lock"},
 	"cmd/internal/mcp":      {},
 	"cmd/internal/hosts":    {"lock", "internal/canonical"},
+	"cmd/internal/kit":      {"lock"},
 	"cmd/internal/lint":     {"lock", "internal/canonical"},
 	"cmd/internal/baseline": {"lock", "internal/canonical"},
 	"sign":                  {"attest"},

@@ -21,6 +21,9 @@
 //	mcpsign policy check FILE
 //	mcpsign policy explain NAME[/KIND:NAME] [SOURCE]
 //	mcpsign inspect FILE
+//	mcpsign bundle pack --out FILE [--authority FILE ...]
+//	mcpsign bundle show FILE
+//	mcpsign bundle unpack FILE [--authority DIGEST ... --authority-dir DIR]
 //	mcpsign demo
 //	mcpsign version
 //
@@ -38,6 +41,10 @@
 // launch what the lockfile records; --run allows that where there is no terminal
 // to ask at. With --all client:HOST they and lock are about every entry there.
 //
+// With --offline no command makes a connection, nor starts a server that may
+// make one: a SOURCE that is not a file is exit code 3, a signing service 4.
+// Without it only a SOURCE and the services of sign are ever dialled.
+//
 // # Output
 //
 // Results go to standard output, or with -o FORMAT=FILE to a file: text, json,
@@ -52,6 +59,10 @@
 // by their SHA-256. Who may sign is never looked for there: a flag says it. The
 // highest sequence of each publisher that was pinned on this machine is kept in
 // $XDG_STATE_HOME/mcpsign.
+//
+// Bundle pack puts the lockfile and its evidence into one file, with policies,
+// keys and roots only if --authority names them; unpack takes those out only if
+// --authority gives their digests.
 //
 // # Environment
 //

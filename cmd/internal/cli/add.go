@@ -138,6 +138,9 @@ func (a *app) obtain(ctx context.Context, place string) ([]byte, error) {
 		data, err := readFile(place, limit)
 		return data, fail(ExitInternal, err, "")
 	}
+	if err := a.mayDial(ExitService, "nothing is fetched: "+withoutSecrets(place), "fetch the file by other means, and add it"); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)

@@ -35,6 +35,7 @@ type app struct {
 	outputs []string // values of -o
 	sinks   []sink   // what they say
 	lock    string   // path of the lockfile
+	offline bool     // nothing is dialled
 	live    sourceFlags
 }
 
@@ -106,14 +107,16 @@ templates, instructions), pins what was approved, and verifies both offline.`,
 	flags := root.PersistentFlags()
 	flags.StringArrayVarP(&a.outputs, "output", "o", nil, "`FORMAT[=FILE]`: text (the default), json; of some commands raw, sarif or markdown (repeatable)")
 	flags.StringVar(&a.lock, "lock", defaultLock, "path of the lockfile; bundles lie beside it in .mcpsign")
+	flags.BoolVar(&a.offline, "offline", false, "ask no server and call no service: what would is an error")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fail(ExitUsage, err, "see: "+cmd.CommandPath()+" --help")
 	})
 	root.SetUsageFunc(printUsage)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(helpCommand(root))
-	root.AddCommand(a.digestCommand(), a.keyCommand(), a.signCommand(), a.verifyCommand(), a.listCommand(), a.lockCommand(), a.approveCommand(), a.addCommand(), a.policyCommand(),
-		a.checkCommand(), a.diffCommand(), a.inspectCommand(), a.demoCommand(), a.demoServerCommand(), a.versionCommand())
+	root.AddCommand(a.digestCommand(), a.keyCommand(), a.signCommand(), a.verifyCommand(), a.listCommand(), a.lockCommand(), a.approveCommand(),
+		a.addCommand(), a.policyCommand(), a.checkCommand(), a.diffCommand(), a.inspectCommand(), a.bundleCommand(), a.demoCommand(),
+		a.demoServerCommand(), a.versionCommand())
 	return root
 }
 

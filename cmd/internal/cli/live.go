@@ -19,6 +19,9 @@ import (
 
 // fetchLive lists a server that is started or reached over HTTP.
 func (a *app) fetchLive(ctx context.Context, s source) (*fetched, error) {
+	if err := a.mayList(s); err != nil {
+		return nil, err
+	}
 	switch {
 	case s.client != "":
 		return a.fetchClient(ctx, s)

@@ -82,6 +82,9 @@ func (a *app) sign(ctx context.Context, name string, s source, f *signFlags) err
 	if err := f.check(); err != nil {
 		return err
 	}
+	if err := a.mayCall(f); err != nil {
+		return err
+	}
 	if err := lock.CheckName(name); err != nil {
 		return fail(ExitUsage, err, "NAME is the name under which users know the server, io.github.acme/weather say")
 	}

@@ -154,7 +154,7 @@ func (a *app) mayRun(targets []target, run bool) error {
 			what = append(what, t.source.String())
 		}
 	}
-	if run || len(what) == 0 {
+	if run || len(what) == 0 || a.offline { // which refuses it, whatever the answer
 		return nil
 	}
 	const hint = "read it, then allow it with --run"
