@@ -9,27 +9,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/lock"
 )
-
-// attestFlags say what is attested, and with what it is signed.
-type attestFlags struct {
-	signerFlags
-	predicateType string
-	predicate     string // file
-	audience      string
-	expires       span
-	notes         string
-	listing       string // digest that was read
-	statement     string // file to sign
-	out           string // file for the statement, instead of a bundle
-}
-
-// approvalWord stands for the predicate type of an approval.
-const approvalWord = "approval"
 
 func (a *app) attestCommand() *cobra.Command {
 	var f attestFlags
@@ -55,65 +38,6 @@ full first. --out writes it unsigned, for --statement to sign on another machine
 	f.signerFlags.add(flags)
 	a.live.add(flags)
 	return cmd
-}
-
-// check reports flags that do not go together.
-func (f *attestFlags) check(flags *pflag.FlagSet) error {
-	switch {
-	case f.statement != "":
-		if not := changed(flags, "type", "predicate", "audience", "expires", "notes", "listing", "out"); not != "" {
-			return usage("leave it out, or make another statement", not+" is not for a --statement, which is signed as it is")
-		}
-	case f.predicateType == "":
-		return usage("for a reviewer's approval: --type "+approvalWord, "--type is needed")
-	case f.approves():
-		if err := f.checkApproval(); err != nil {
-			return err
-		}
-	case f.predicateType == attest.PredicateType:
-		return usage("sign the definitions of a release with: mcpsign sign NAME SOURCE", "--type is for what others say, not for what the publisher does")
-	case f.predicateType == attest.RevocationType:
-		return usage("revoke with: mcpsign revoke NAME ITEM", "--type is not for revocations")
-	case f.predicate == "":
-		return usage("name the file with the JSON object: --predicate FILE", "--predicate is needed")
-	default:
-		if not := changed(flags, "audience", "expires", "notes", "listing"); not != "" {
-			return usage("leave it out", not+" is for --type "+approvalWord)
-		}
-	}
-	if f.out == "" {
-		return f.signerFlags.check()
-	}
-	if not := changed(flags, "key", "cert", "chain", "tsa", "identity-token", "signing-config", "trusted-root", "bundle"); not != "" {
-		return usage("leave out either", "--out writes what is not signed, and "+not+" is for signing")
-	}
-	return nil
-}
-
-// changed returns the first of the flags that was given, empty if none was.
-func changed(flags *pflag.FlagSet, names ...string) string {
-	for _, n := range names {
-		if flags.Changed(n) {
-			return "--" + n
-		}
-	}
-	return ""
-}
-
-func (f *attestFlags) approves() bool {
-	return f.predicateType == approvalWord || f.predicateType == attest.ApprovalType
-}
-
-func (f *attestFlags) checkApproval() error {
-	switch {
-	case f.predicate != "":
-		return usage("leave it out", "--predicate is not for an approval, which has a form of its own")
-	case f.audience == "":
-		return usage("name the deployment, as its policy does", "an approval needs an --audience")
-	case f.expires == 0:
-		return usage("say how long it is good: --expires 90d", "an approval needs --expires")
-	}
-	return fail(ExitUsage, attest.CheckAudience(f.audience), "name the deployment, as its policy does")
 }
 
 func (a *app) attest(cmd *cobra.Command, list []string, f *attestFlags) error {
@@ -146,14 +70,6 @@ func (a *app) attest(cmd *cobra.Command, list []string, f *attestFlags) error {
 		return err
 	}
 	return a.printAttested(f, st, made.id.String())
-}
-
-// place is for the bundle, or the statement.
-func (f *attestFlags) place() (*place, error) {
-	if f.out == "" {
-		return f.signerFlags.place()
-	}
-	return newPlace("--out", f.out, "statement", func(old []byte) error { _, err := attest.ParseAny(old); return err })
 }
 
 // attested returns the statement that the arguments ask for.

@@ -54,19 +54,28 @@ func (a *app) startResult(f *resultFlags) (*place, error) {
 			return nil, err
 		}
 	}
-	p, err := newPlace("--attest-result", f.file, "verification summary", func(old []byte) error {
-		for _, line := range splitBundles(old) {
-			_, bundle := verify.Inspect(line)
-			if _, statement := attest.ParseAny(line); bundle != nil && statement != nil {
-				return statement
-			}
-		}
-		return nil
-	})
+	p, err := newPlace("--attest-result", f.file, "verification summary", areSummaries)
 	if err != nil || p.old == nil {
 		return p, err
 	}
 	return p, fail(ExitInternal, p.root.Remove(p.name), "")
+}
+
+// areSummaries returns nil if data is what writeSummaries writes.
+func areSummaries(data []byte) error {
+	for _, line := range splitBundles(data) {
+		if u, err := verify.Inspect(line); err == nil {
+			line = u.Payload
+		}
+		st, err := attest.ParseAny(line)
+		if err != nil {
+			return err
+		}
+		if st.PredicateType() != attest.VSAType {
+			return &attest.ForeignError{PredicateType: st.PredicateType()}
+		}
+	}
+	return nil
 }
 
 // reportAttested writes the summaries and then the report, whose outcome is the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -23,9 +24,6 @@ type revokeFlags struct {
 	reason     string
 	replaces   string
 }
-
-// statementPrefix begins an item that is a statement by its digest.
-const statementPrefix = "statement:"
 
 func (a *app) revokeCommand() *cobra.Command {
 	var f revokeFlags
@@ -80,7 +78,7 @@ func (a *app) revoke(ctx context.Context, name string, items []string, f *revoke
 		return err
 	}
 	defer to.close()
-	if err := f.keepsOld(name, to.old); err != nil {
+	if err := f.keepsOld(to.old); err != nil {
 		return err
 	}
 	now := a.Now().UTC().Truncate(time.Second)
@@ -113,6 +111,11 @@ func (a *app) revoke(ctx context.Context, name string, items []string, f *revoke
 	if err := to.write(append(made.bundle, '\n')); err != nil {
 		return err
 	}
+	for _, item := range items {
+		if isFile(item) {
+			a.noteForeign(item, made.signer, &f.signerFlags)
+		}
+	}
 	list, _ = st.Revocation()
 	return a.printRevoked(list, made.id, f)
 }
@@ -121,18 +124,18 @@ const sameSigner = "a list takes the place of one by the same signer only"
 
 // keepsOld returns an error if a list would be overwritten whose entries are
 // not taken over.
-func (f *revokeFlags) keepsOld(name string, old []byte) error {
+func (f *revokeFlags) keepsOld(old []byte) error {
 	u, err := verify.Inspect(old)
-	if err != nil || f.replaces != "" {
+	if err != nil || f.replaces != "" && filepath.Clean(f.replaces) == filepath.Clean(f.bundle) {
 		return nil
 	}
 	st, err := attest.ParseAny(u.Payload)
 	if err != nil {
 		return nil
 	}
-	if r, ok := st.Revocation(); ok && slices.Contains(r.Servers, name) {
+	if r, ok := st.Revocation(); ok {
 		return usage("take its entries over with --replaces "+quoteWords([]string{f.bundle})+", or choose another --bundle",
-			fmt.Sprintf("%s has list %d for %s, which would be lost", lock.Visible(f.bundle), r.Number, name))
+			fmt.Sprintf("%s has list %d for %s, which would be lost", lock.Visible(f.bundle), r.Number, strings.Join(r.Servers, ", ")))
 	}
 	return nil
 }
@@ -167,6 +170,14 @@ func (a *app) ownStatement(name string, f *signerFlags) (lock.Signer, *attest.St
 	return lock.Signer{}, nil, fail(code, fmt.Errorf("%s: %w", lock.Visible(name), err), sameSigner)
 }
 
+// noteForeign says that a statement is not by who revokes it, as far as can be
+// told: then the list counts for those alone whose policy names revokers.
+func (a *app) noteForeign(item string, signer lock.Signer, f *signerFlags) {
+	if by, _, err := a.ownStatement(item, f); err != nil || !by.Same(signer) {
+		a.note(item + " is not verified as signed by who revokes it: that counts where a policy names this signer among its revokers")
+	}
+}
+
 // takeOver verifies the last list and puts its entries and servers into the new
 // one. It returns who signed it.
 func (a *app) takeOver(list *attest.Revocation, name string, f *revokeFlags) (lock.Signer, error) {
@@ -196,52 +207,6 @@ func (a *app) addItem(list *attest.Revocation, x attest.Revoked) {
 		return
 	}
 	list.Entries = append(list.Entries, x)
-}
-
-// readItem reads an item of the command line.
-func readItem(server, item string) (attest.Revoked, error) {
-	const forms = "an ITEM is KIND:NAME@sha256:HEX, statement:sha256:HEX or the file of a bundle"
-	if digest, ok := strings.CutPrefix(item, statementPrefix); ok {
-		d, err := lock.ParseDigest(digest)
-		return attest.Revoked{Statement: d}, fail(ExitUsage, err, forms)
-	}
-	if at := strings.LastIndex(item, "@sha256:"); at >= 0 {
-		kind, name, err := lock.ParseID(item[:at])
-		if err != nil {
-			return attest.Revoked{}, fail(ExitUsage, err, forms)
-		}
-		d, err := lock.ParseDigest(item[at+1:])
-		return attest.Revoked{Definition: attest.Subject{Kind: kind, Name: name, Digest: d}}, fail(ExitUsage, err, forms)
-	}
-	st, err := statementIn(item)
-	if err != nil {
-		return attest.Revoked{}, fail(ExitUsage, fmt.Errorf("%s: %w", lock.Visible(item), err), forms)
-	}
-	about := st.Release().Server
-	if approval, ok := st.Approval(); ok {
-		about = approval.Server
-	}
-	if _, ok := st.Revocation(); ok {
-		return attest.Revoked{}, usage("make a list with a higher number, which takes its place", lock.Visible(item)+" is a revocation list itself")
-	}
-	if about != "" && about != server {
-		return attest.Revoked{}, usage("name the server that it is about", fmt.Sprintf("%s is about %s, not %s", lock.Visible(item), about, server))
-	}
-	return attest.Revoked{Statement: st.Digest()}, nil
-}
-
-// statementIn returns the statement in a file with one bundle. Who signed does
-// not matter: it is no longer to count.
-func statementIn(name string) (*attest.Statement, error) {
-	data, err := readFile(name, lock.MaxBundle)
-	if err != nil {
-		return nil, err
-	}
-	u, err := verify.Inspect(data)
-	if err != nil {
-		return nil, err
-	}
-	return attest.ParseAny(u.Payload)
 }
 
 func (a *app) printRevoked(r attest.Revocation, id verify.Identity, f *revokeFlags) error {

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -73,7 +74,7 @@ func (f *signerFlags) check() error {
 type place struct {
 	root *os.Root
 	name string
-	old  []byte // what is there already; nil for nothing
+	old  []byte // what is there already; nil if there is no such file
 }
 
 // newPlace opens the folder of the file that a flag names. What lies there is
@@ -84,12 +85,18 @@ func newPlace(flag, name, what string, is func([]byte) error) (*place, error) {
 		return nil, fail(ExitInternal, err, "")
 	}
 	p := &place{root: root, name: filepath.Base(name)}
-	if old, err := readFile(name, lock.MaxBundles*lock.MaxBundle); err == nil && len(old) > 0 {
-		if is(old) != nil {
-			p.close()
-			return nil, usage("choose another "+flag, lock.Visible(name)+" is there already, and is no "+what)
-		}
-		p.old = old
+	p.old, err = readFile(name, lock.MaxBundles*lock.MaxBundle)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return p, nil
+	case err != nil:
+		err = fail(ExitInternal, err, "")
+	case len(p.old) > 0 && is(p.old) != nil:
+		err = usage("choose another "+flag, lock.Visible(name)+" is there already, and is no "+what)
+	}
+	if err != nil {
+		p.close()
+		return nil, err
 	}
 	return p, nil
 }

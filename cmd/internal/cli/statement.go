@@ -73,9 +73,11 @@ func statementText(w io.Writer, st *attest.Statement) {
 	}
 	if a, ok := st.Approval(); ok {
 		approvalText(w, st, a)
+		fmt.Fprintf(w, "issued   %s\n", rfc3339(a.IssuedAt))
 	}
 	if r, ok := st.Revocation(); ok {
 		revocationText(w, r)
+		fmt.Fprintf(w, "issued   %s\n", rfc3339(r.IssuedAt))
 	}
 	if r := st.Release(); r.Server != "" {
 		releaseText(w, st, r)
