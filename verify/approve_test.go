@@ -83,6 +83,9 @@ func TestApprovals(t *testing.T) {
 			r.Lock = unsigned(t, ab)
 			want := strings.ReplaceAll(tt.want, "verified", "pinned")
 			wantVerdicts(t, rule(tt.need, "pinnedOnly: a test").Decide(r), want)
+			if r.Bundles = [][]byte{bundle}; len(rule(tt.need, "pinnedOnly: a test").Decide(r).Diagnostics()) != 0 {
+				t.Error("a release that nobody asks for is a diagnostic")
+			}
 		})
 	}
 	// An approval can be revoked as a statement can.
@@ -175,6 +178,19 @@ func TestAttested(t *testing.T) {
 				t.Errorf("unsigned: %s", got)
 			}
 		})
+	}
+	// Why one does not count is said.
+	for _, tt := range []struct {
+		rule   string
+		reason Reason
+		text   string
+	}{
+		{where(`{pointer: /level, equals: 4}`), AttestationMissing, "does not say what the rule asks for at /level"},
+		{strings.Replace(plain, "}", ", maxAge: 24h}", 1), Expired, "no timestamp says how old"},
+	} {
+		d := rule(tt.rule).Decide(ask(listing(t, ab), bundle, good))
+		wantDiagnostics(t, d, tt.reason)
+		wantError(t, d.Diagnostics()[0].Err, tt.text)
 	}
 	// Nobody asks for it: it is of the wrong kind.
 	refuses(t, verifier(t, trust, p.id), good, WrongKind, "predicate type "+slsa)

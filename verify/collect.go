@@ -124,6 +124,9 @@ func (d *Decision) add(g *gathered, v *Verifier, id lock.Digest, data []byte, r 
 		d.addList(g, v, id, data, r, q, false)
 		return
 	case attest.PredicateType:
+		if !q.signatures {
+			return
+		}
 		take(q.signers, &g.releases)
 	case attest.ApprovalType:
 		if q.approvals != nil {

@@ -83,7 +83,7 @@ rules:
 	if response, err = lock.Filter(response, d.Allows); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("the model sees %s\n", response)
+	fmt.Println(string(response))
 	// Output:
 	// get_alerts: undecided [verified first_contact not_locked]
 	// get_forecast: undecided [verified first_contact not_locked]
@@ -95,7 +95,7 @@ rules:
 	// send_mail: deny [not_locked]
 	// io.github.acme/weather: tool:get_alerts is not allowed: not_locked (and 1 more)
 	//
-	// the model sees {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"get_forecast"}]}}
+	// {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"get_forecast"}]}}
 }
 
 func show(d *verify.Decision) {

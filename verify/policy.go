@@ -25,7 +25,7 @@ import (
 //	    keyless: ["github:acme/weather-mcp/.github/workflows/release.yml@refs/tags/v*"]
 //	    x509: {roots: [acme-root.pem], san: "uri:https://acme.example/release", tsaRoots: [tsa.pem], crls: [acme.crl]}
 //	    key: {file: acme.pub, notBefore: 2026-01-01T00:00:00Z, notAfter: 2027-06-30T00:00:00Z}   # or a list
-//	    evidence: [log, timestamp]        # what a signature must have besides
+//	    evidence: [log, timestamp]        # what a signature must have: an entry in a log, an RFC 3161 timestamp
 //	revokers: [acme-security]             # who may revoke what others signed
 //	rules:
 //	  - servers: ["io.github.acme/*"]     # * within a segment, ** across
@@ -45,8 +45,9 @@ import (
 //	    pinnedOnly: "our own monorepo"    # no signature; the reason is required
 //
 // A rule has either signedBy or pinnedOnly, and with pinnedOnly nothing else
-// but listing and refuse. With listing complete a definition that is pinned, or
-// part of a complete statement, must be listed. With refuse block one denied
+// but listing, refuse and approvals; what was pinned as signed must be signed
+// under it as well. With listing complete a definition that is pinned, or part
+// of a complete statement, must be listed. With refuse block one denied
 // definition denies all. With updates accept a definition that changed passes
 // if the same publishers signed it in the same variant with a higher sequence;
 // new definitions, instructions and loosened annotations are held all the same.

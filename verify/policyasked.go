@@ -1,8 +1,8 @@
 package verify
 
 import (
-	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -49,7 +49,7 @@ func (p *policyParser) attestation(node ast.Node) (attestationRule, error) {
 	err := p.mapping(node, func(key string, value ast.Node) (err error) {
 		switch key {
 		case "type":
-			if a.predicate, err = p.string(value); err == nil && (a.predicate == "" || len(a.predicate) > maxType || slices.Contains(ownTypes(), a.predicate)) {
+			if a.predicate, err = p.string(value); err == nil && (a.predicate == "" || len(a.predicate) > maxType || strings.HasPrefix(a.predicate, ownTypes)) {
 				err = p.fail(value, "want a predicate type of 1 to %d bytes that is none of mcpsign's own", maxType)
 			}
 		case "by":
@@ -81,10 +81,8 @@ func (p *policyParser) attestation(node ast.Node) (attestationRule, error) {
 // maxType is how many bytes a predicate type can have.
 const maxType = 4096
 
-// ownTypes lists the predicate types that have a meaning of their own.
-func ownTypes() []string {
-	return []string{attest.PredicateType, attest.ApprovalType, attest.RevocationType}
-}
+// ownTypes begins the predicate types that have a meaning of their own.
+const ownTypes = "https://mcpsign.github.io/"
 
 func (p *policyParser) condition(node ast.Node) (condition, error) {
 	var c condition

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"crypto/sha256"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,16 @@ publishers:
 				wantError(t, d.Diagnostics()[0].Err, tt.text)
 			}
 		})
+	}
+
+	// What was seen by someone of the same name under another root is nothing to
+	// the publisher.
+	r := ask(listing(t, abc), pkiBundle(t, a, release, tsaA, abc))
+	for root, want := range map[*sigtest.CA]bool{a: false, b: true, host: true} {
+		r.Seen = []HighWater{{lock.Signer{Root: lock.Digest(sha256.Sum256(root.Certificate.Raw)).String(), Subject: release}, 1000}}
+		if err := rule("a").Decide(r).SignedErr(); (err == nil) != want {
+			t.Errorf("sequence 1000 seen under root %s: %v", root.Certificate.Subject, err)
+		}
 	}
 
 	// What is pinned names the material, and the verifier has it.

@@ -140,6 +140,7 @@ func TestRevocationLists(t *testing.T) {
 		{"overdue, and its successor", [][]byte{p.revokes(t, 1, all, due(now.Add(-time.Second))), p.revokes(t, 2, nil)}, nil, nil, good, "", ""},
 		{"overdue, and its successor sent", [][]byte{p.revokes(t, 1, nil, due(now.Add(-time.Second)))}, [][]byte{p.revokes(t, 2, all)}, nil, revoked, "", ""},
 		{"overdue, and a predecessor sent", [][]byte{p.revokes(t, 2, nil, due(now.Add(-time.Second)))}, [][]byte{p.revokes(t, 1, all)}, nil, "", "was due at", ""},
+		{"a newer one about another server", [][]byte{p.revokes(t, 1, all), p.revokes(t, 2, nil, func(r *attest.Revocation) { r.Servers = []string{"elsewhere"} })}, nil, nil, revoked, "", ""},
 		{"overdue, sent", nil, [][]byte{p.revokes(t, 1, all, due(now.Add(-time.Second)))}, nil, good, "was due at", Expired},
 		{"broken", [][]byte{[]byte("x")}, nil, nil, "", "revocation list: ", ""},
 		{"broken, sent", nil, [][]byte{[]byte("x")}, nil, good, "bundle", BadSignature},

@@ -1,19 +1,27 @@
 // Package verify decides which definitions of a server may reach a model. It
 // checks Sigstore bundles with in-toto statements about definitions, compares
-// a listing with what they vouch for and with the lock entry, and applies a
-// policy.
+// a listing with what they vouch for and with the lock entry, and applies one
+// policy or several.
 //
+//	policy, err := verify.ParsePolicy(name, data)
+//	policy, err = policy.With(files) // the contents of policy.Files()
 //	v, err := verify.New(policy, trust)
 //	d := v.Decide(verify.Request{Server: name, Listing: listing, Lock: entry, Bundles: bundles, At: time.Now()})
 //	response, err = lock.Filter(response, d.Allows)
 //
 // sigstore-go verifies signatures, certificates, log entries and timestamps;
 // whatever of these a bundle contains must verify. Names, kinds, the statement
-// and predicate type, sequence, expiry, completeness and who may sign are
-// judged here: sigstore-go checks none of them.
+// and predicate type, sequence, expiry, completeness, revocation and who may
+// sign are judged here: sigstore-go checks none of them. Certificates are judged
+// at the verified time of the signature, statements and approvals now.
 //
 // Nothing outside a verified signature can permit anything under a rule that
-// asks for signatures; the lock entry can only forbid. The zero Verdict denies.
+// asks for signatures; the lock entry can only forbid. What was signed once is
+// not taken unsigned under any rule. The zero Verdict denies.
+//
+// Evidence that is taken away brings no yes, provided that what a Decision says
+// of HighWater, Lists and Latest is kept and given the next time. Two statements
+// that contradict each other are the exception: each counts alone.
 //
 // The package does no I/O and reads no clock.
 package verify

@@ -8,8 +8,12 @@
 //	mcpsign key generate --out FILE
 //	mcpsign sign NAME SOURCE --bundle FILE (--key FILE [--cert FILE --chain FILE] [--tsa URL] |
 //	        --identity-token FILE --signing-config FILE --trusted-root FILE) [--exclude KIND:NAME]
+//	mcpsign attest NAME SOURCE --type URI --predicate FILE --bundle FILE --key FILE ...
+//	mcpsign attest NAME SOURCE --type approval --audience NAME --expires 90d (--out FILE | --bundle FILE --key FILE ...)
+//	mcpsign attest --statement FILE --bundle FILE --key FILE ...
+//	mcpsign revoke NAME [ITEM]... --number N --next-update 30d [--replaces FILE] --bundle FILE --key FILE ...
 //	mcpsign verify NAME SOURCE --bundle FILE (--key FILE | --signer IDENTITY | --policy FILE)
-//	mcpsign verify [NAME] [--policy FILE]
+//	mcpsign verify [NAME] [--policy FILE] [--attest-result FILE [--attest-key FILE]]
 //	mcpsign lock NAME SOURCE [--bundle FILE --key FILE ...] [--from FILE]
 //	mcpsign lock --all client:HOST
 //	mcpsign approve NAME [SOURCE] [--listing DIGEST] [--downgrade]
@@ -40,6 +44,24 @@
 // Check and diff without SOURCE, and list, digest, check and diff with --all,
 // launch what the lockfile records; --run allows that where there is no terminal
 // to ask at. With --all client:HOST they and lock are about every entry there.
+//
+// # Statements
+//
+// Sign says what a publisher vouches for. Attest signs what others say about the
+// definitions of a listing: any in-toto predicate, or a reviewer's approval for
+// one deployment. --out writes the statement without a signature, byte for byte
+// what --statement signs on another machine. An ITEM of revoke is
+// KIND:NAME@sha256:HEX, statement:sha256:HEX, or a bundle, whose statement is
+// meant; a list takes the place of the last one by its signer, entries and all.
+// Each bundle is verified as a host would before it is written.
+//
+// Verify --attest-result writes a SLSA verification summary of each listing that
+// was judged, one a line: PASSED if the answer for its server is a yes, else
+// FAILED, and the exit code stays as it is. It is about every definition with a
+// digest; its resource is https://mcpsign.github.io/servers/NAME, its policy the
+// SHA-256 of the policy file, or of the lockfile if that alone decided. It is
+// an in-toto statement, with --attest-key a bundle that a policy can ask for
+// with attested. What an earlier run wrote there is removed first.
 //
 // With --offline no command makes a connection, nor starts a server that may
 // make one: a SOURCE that is not a file is exit code 3, a signing service 4.

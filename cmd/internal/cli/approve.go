@@ -95,7 +95,7 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 	if err := a.show(j, pinned, st.file); err != nil {
 		return err
 	}
-	if err := a.consent(j, f.listing); err != nil {
+	if err := a.consent(j.listing, f.listing, "Pin exactly this? [y/N] "); err != nil {
 		return err
 	}
 	r := st.report(a.pin(st, j, pinned, content))
@@ -135,37 +135,61 @@ func (a *app) show(j *judgement, pinned *lock.Server, file *lock.File) error {
 	if err != nil {
 		return err
 	}
-	old := j.entry
-	if old == nil {
-		old = &lock.Server{Name: pinned.Name}
-	}
 	w := &strings.Builder{}
-	fmt.Fprintf(w, "server   %s\n", pinned.Name)
-	for _, c := range old.Diff(j.listing) {
+	reviewText(w, j, pinned.Source, file, false)
+	signersText(w, j.pinned(), pinned)
+	fmt.Fprintf(w, "listing  %s\n", digest)
+	return a.display(w.String())
+}
+
+// display shows a text that someone has to read. Standard output is for the
+// result, if that is for a program.
+func (a *app) display(text string) error {
+	out := a.Stdout
+	if !a.wants(formatText) {
+		out = a.Stderr
+	}
+	_, err := io.WriteString(out, text)
+	return err
+}
+
+// pinned returns what is pinned of the server, which may be nothing.
+func (j *judgement) pinned() *lock.Server {
+	if j.entry == nil {
+		return &lock.Server{Name: j.server}
+	}
+	return j.entry
+}
+
+// reviewText prints a listing for whoever has to decide on it: definitions that
+// are new or changed in full, with all of them those that are pinned as well.
+func reviewText(w io.Writer, j *judgement, launch lock.Source, file *lock.File, all bool) {
+	fmt.Fprintf(w, "server   %s\n", j.server)
+	shown := make(map[string]bool)
+	for _, c := range j.pinned().Diff(j.listing) {
 		fmt.Fprintf(w, "%-8s %s%s\n", c.Op, show(c.Kind, c.Name), changeNote(c))
 		for _, f := range c.Fields {
 			fieldText(w, f)
 		}
 		if d, ok := definition(j.listing, c.Kind, c.Name); ok && reasonOf(c.Op) != "" {
 			definitionText(w, d)
+			shown[d.ID()] = true
 		}
 	}
-	findingText(w, lint.Check(j.listing, pinned.Name, file))
+	for _, d := range j.listing.Definitions {
+		if all && !shown[d.ID()] {
+			fmt.Fprintf(w, "%-8s %s\n", "pinned", show(d.Kind(), d.Name()))
+			definitionText(w, d)
+		}
+	}
+	findingText(w, lint.Check(j.listing, j.server, file))
 	e := newEntry(j, nil)
 	infoText(w, e.info)
 	if e.launch != "" {
 		fmt.Fprintf(w, "launch   %s\n", e.launch)
-	} else if !pinned.Source.IsZero() {
-		fmt.Fprintf(w, "launch   %s\n", launchText(pinned.Source))
+	} else if !launch.IsZero() {
+		fmt.Fprintf(w, "launch   %s\n", launchText(launch))
 	}
-	signersText(w, old, pinned)
-	fmt.Fprintf(w, "listing  %s\n", digest)
-	out := a.Stdout
-	if !a.wants(formatText) {
-		out = a.Stderr // standard output is for the report
-	}
-	_, err = io.WriteString(out, w.String())
-	return err
 }
 
 func definition(l *lock.Listing, k lock.Kind, name string) (lock.Definition, bool) {
@@ -208,8 +232,8 @@ func signersText(w io.Writer, old, pinned *lock.Server) {
 
 // consent returns nil if what was shown is approved: at the terminal, or by the
 // digest of the listing.
-func (a *app) consent(j *judgement, named string) error {
-	digest, err := j.listing.Digest()
+func (a *app) consent(l *lock.Listing, named, question string) error {
+	digest, err := l.Digest()
 	if err != nil {
 		return err
 	}
@@ -221,7 +245,7 @@ func (a *app) consent(j *judgement, named string) error {
 	case !isTerminal(a.Stdin) || !isTerminal(a.Stderr):
 		return fail(ExitInput, errors.New("an approval needs a terminal to ask at, or the digest of the listing that was read"), "read what was shown, then add: --listing "+digest.String())
 	}
-	if !a.yes("Pin exactly this? [y/N] ") {
+	if !a.yes(question) {
 		return fail(ExitInput, errors.New("nothing was approved"), "")
 	}
 	return nil

@@ -19,10 +19,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:         "check NAME [SOURCE]",
 		Annotations: reports,
 		Short:       "Compare what a server lists with the lockfile",
-		Long: `Compare what a server lists with what is pinned, and check the signatures that
-were recorded. Exit 0 if nothing differs, 10 if a definition changed or vanished,
-11 if one is not pinned; other codes say what is wrong with the evidence. Without
-SOURCE the server is launched as the lockfile records.
+		Long: `Compare what a server lists with what is pinned, and check the recorded signatures:
+exit 0 if nothing differs, 10 if a definition changed or vanished, 11 if one is not
+pinned. Without SOURCE the server is launched as the lockfile records.
 
 ` + sourceHelp,
 		Example: `  mcpsign check weather -- npx -y @acme/weather-mcp

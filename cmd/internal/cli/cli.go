@@ -115,8 +115,8 @@ templates, instructions), pins what was approved, and verifies both offline.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(a.digestCommand(), a.keyCommand(), a.signCommand(), a.verifyCommand(), a.listCommand(), a.lockCommand(), a.approveCommand(),
-		a.addCommand(), a.policyCommand(), a.checkCommand(), a.diffCommand(), a.inspectCommand(), a.bundleCommand(), a.demoCommand(),
-		a.demoServerCommand(), a.versionCommand())
+		a.attestCommand(), a.revokeCommand(), a.addCommand(), a.policyCommand(), a.checkCommand(), a.diffCommand(), a.inspectCommand(),
+		a.bundleCommand(), a.demoCommand(), a.demoServerCommand(), a.versionCommand())
 	return root
 }
 

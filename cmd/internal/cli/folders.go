@@ -19,19 +19,19 @@ const maxLockfiles = 10_000
 
 // verifyFolders verifies every lockfile in folders and below them. What cannot
 // be read is a no of its own: no lockfile is passed over.
-func (a *app) verifyFolders(cmd *cobra.Command, folders []string, flags *trustFlags, signed bool) error {
+func (a *app) verifyFolders(cmd *cobra.Command, folders []string, flags *trustFlags, signed bool) (*report, error) {
 	if len(folders) == 0 || cmd.ArgsLenAtDash() >= 0 {
-		return usage("usage: mcpsign verify --all FOLDER...", "--all needs the folders to look in")
+		return nil, usage("usage: mcpsign verify --all FOLDER...", "--all needs the folders to look in")
 	}
 	paths, err := lockfiles(folders, filepath.Base(a.lock))
 	if err != nil {
-		return fail(ExitInternal, err, "")
+		return nil, fail(ExitInternal, err, "")
 	}
 	if len(paths) == 0 {
-		return usage("pin a server with: mcpsign lock NAME SOURCE", fmt.Sprintf("there is no lockfile %s in %s", lock.Visible(filepath.Base(a.lock)), quoteWords(folders)))
+		return nil, usage("pin a server with: mcpsign lock NAME SOURCE", fmt.Sprintf("there is no lockfile %s in %s", lock.Visible(filepath.Base(a.lock)), quoteWords(folders)))
 	}
 	if _, _, err := flags.load(""); err != nil && flags.policy != "" {
-		return err
+		return nil, err
 	}
 	all := make([][]entry, len(paths))
 	var g errgroup.Group
@@ -43,7 +43,7 @@ func (a *app) verifyFolders(cmd *cobra.Command, folders []string, flags *trustFl
 		})
 	}
 	_ = g.Wait() // no function returns an error: each is in all
-	return a.report(&report{entries: slices.Concat(all...), many: true})
+	return &report{entries: slices.Concat(all...), many: true}, nil
 }
 
 // lockfiles finds the files of a name in folders and below them. Symbolic links

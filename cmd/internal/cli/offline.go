@@ -19,7 +19,7 @@ func (a *app) mayList(s source) error {
 }
 
 // mayCall is mayDial for the services that the flags sign with.
-func (a *app) mayCall(f *signFlags) error {
+func (a *app) mayCall(f *signerFlags) error {
 	if f.token == "" && f.tsa == "" {
 		return nil
 	}

@@ -55,6 +55,8 @@ lock other ../listing.json
 approve another ../listing.json --listing LISTING
 key generate --out new.key
 sign weather ../listing.json --key new.key --sequence 2 --bundle new.json
+attest weather ../listing.json --type https://acme.example/reviewed/v1 --predicate ../predicate.json --key new.key --bundle attested.json
+revoke weather --number 1 --next-update 30d --key new.key --bundle revoked.json
 add weather ../w.json --key ../etc/acme.pub
 policy init
 policy check ../etc/policy.yaml
@@ -79,8 +81,10 @@ var fromServers = map[string]ExitCode{
 	"diff weather URL":              ExitServer,
 	"verify weather URL --key K":    ExitServer,
 	"sign w URL --key P --bundle b": ExitServer,
-	"sign w ../listing.json --key P --tsa URL --sequence 1 --bundle b":                                      ExitService,
-	"sign w ../listing.json --identity-token T --signing-config S --trusted-root R --sequence 1 --bundle b": ExitService,
+	"sign w ../listing.json --key P --tsa URL --sequence 1 --bundle b":                                                ExitService,
+	"attest w ../listing.json --type https://a.example/v1 --predicate ../predicate.json --key P --tsa URL --bundle b": ExitService,
+	"revoke w --number 1 --next-update 30d --key P --tsa URL --bundle b":                                              ExitService,
+	"sign w ../listing.json --identity-token T --signing-config S --trusted-root R --sequence 1 --bundle b":           ExitService,
 }
 
 // prepare writes what the publisher and whoever has a network made, and leaves
@@ -96,6 +100,7 @@ func prepare(t *testing.T) *user {
 		"token":             services.Fulcio.Token(sigtest.Email("a@acme.example", "https://accounts.example")),
 		"services.json":     string(services.SigningConfig(sigtest.WithFulcio | sigtest.WithRekorV2 | sigtest.WithTSA)),
 		"trusted_root.json": string(services.TrustedRoot()),
+		"predicate.json":    "{}",
 		"policy.yaml":       "version: 1\nrules: [{servers: ['*'], pinnedOnly: carried in by hand}]\n",
 		"site/":             "", "etc/": "",
 	})

@@ -16,14 +16,13 @@ import (
 
 func (a *app) verifyCommand() *cobra.Command {
 	var flags trustFlags
+	var result resultFlags
 	var signed, all bool
 	cmd := &cobra.Command{
 		Use:         "verify [NAME [SOURCE]] | --all FOLDER...",
 		Annotations: reports,
 		Short:       "Verify the lockfile with its bundles, or the signature of a listing; offline",
-		Long: `Without SOURCE, verify the lockfile (one server of it with NAME): every digest is
-computed again, every recorded signature is checked. No server is started.
-
+		Long: `Without SOURCE, verify every digest and signature of the lockfile, and start nothing.
 With SOURCE, verify that the listing is signed for NAME by who the flags say.
 
 ` + sourceHelp,
@@ -31,74 +30,93 @@ With SOURCE, verify that the listing is signed for NAME by who the flags say.
   mcpsign verify --all . --policy policy.yaml -o sarif=mcpsign.sarif
   mcpsign verify io.github.acme/weather listing.json --bundle r.sigstore.json --key acme.pub`,
 		RunE: func(cmd *cobra.Command, list []string) error {
-			if all {
-				return a.verifyFolders(cmd, list, &flags, signed)
-			}
-			if len(list) == 0 && cmd.ArgsLenAtDash() < 0 {
-				return a.verifyLock(cmd, nil, &flags, signed)
-			}
-			names, s, err := sourceOf(cmd, list, 1)
+			to, err := a.startResult(&result)
 			if err != nil {
 				return err
 			}
-			if s.empty() {
-				return a.verifyLock(cmd, names, &flags, signed)
+			if to != nil {
+				defer to.close()
 			}
-			return a.verifySource(cmd, names[0], s, &flags)
+			var r *report
+			if all {
+				r, err = a.verifyFolders(cmd, list, &flags, signed)
+			} else {
+				r, err = a.verifyOne(cmd, list, &flags, signed)
+			}
+			if err != nil {
+				return err
+			}
+			return a.reportAttested(cmd.Context(), r, to, &flags, &result)
 		},
 	}
 	flags.add(a, cmd.Flags())
 	a.live.add(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "every lockfile called as --lock says in the FOLDERs and below them")
 	cmd.Flags().BoolVar(&signed, "require-signed", false, "refuse pins that were approved without a signature")
+	result.add(cmd.Flags())
 	return cmd
 }
 
-func (a *app) verifySource(cmd *cobra.Command, name string, s source, flags *trustFlags) error {
+// verifyOne verifies a lockfile, or a source.
+func (a *app) verifyOne(cmd *cobra.Command, list []string, flags *trustFlags, signed bool) (*report, error) {
+	if len(list) == 0 && cmd.ArgsLenAtDash() < 0 {
+		return a.verifyLock(cmd, nil, flags, signed)
+	}
+	names, s, err := sourceOf(cmd, list, 1)
+	if err != nil {
+		return nil, err
+	}
+	if s.empty() {
+		return a.verifyLock(cmd, names, flags, signed)
+	}
+	return a.verifySource(cmd, names[0], s, flags)
+}
+
+func (a *app) verifySource(cmd *cobra.Command, name string, s source, flags *trustFlags) (*report, error) {
 	if ruled, err := flags.ruled(); err != nil {
-		return err
+		return nil, err
 	} else if !ruled {
-		return usage("name the publisher's key with --key, its identity with --signer, or a policy with --policy", "nothing says who must have signed")
+		return nil, usage("name the publisher's key with --key, its identity with --signer, or a policy with --policy", "nothing says who must have signed")
 	}
 	st, err := a.openStore()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer st.close()
 	j, err := a.judge(cmd.Context(), st, query{name: name, source: s, flags: flags})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return a.report(st.report(newEntry(j, j.outcome())))
+	return st.report(newEntry(j, j.outcome())), nil
 }
 
 // verifyLock verifies every server of the lockfile, or the one that is named.
-func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, signed bool) error {
+func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, signed bool) (*report, error) {
 	st, err := a.openStore()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer st.close()
 	if err := st.verifiable(flags); err != nil {
-		return err
+		return nil, err
 	}
 	servers := st.file.Servers
 	for _, name := range names {
 		_, found, err := st.resolve(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if found == nil {
-			return fail(ExitUnpinned, fmt.Errorf("%s is not in %s", name, lock.Visible(a.lock)), "pin it with: mcpsign lock "+name+" SOURCE")
+			return nil, fail(ExitUnpinned, fmt.Errorf("%s is not in %s", name, lock.Visible(a.lock)), "pin it with: mcpsign lock "+name+" SOURCE")
 		}
 		servers = []lock.Server{*found}
 	}
 	if _, _, err := flags.load(servers[0].Name); err != nil {
-		return err
+		return nil, err
 	}
 	r := st.report(a.verifyServers(cmd.Context(), st, servers, flags, signed)...)
 	r.many = true
-	return a.report(r)
+	return r, nil
 }
 
 // verifiable returns an error if there is nothing to verify, or if the flags

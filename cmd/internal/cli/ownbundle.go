@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"crypto"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
+)
+
+// verifyOwn verifies a new bundle as a host would.
+func (a *app) verifyOwn(st *attest.Statement, l *lock.Listing, bundle []byte, f *signerFlags) (*sealed, error) {
+	trust, err := a.ownTrust(bundle, f)
+	if err != nil {
+		return nil, err
+	}
+	v, err := verify.New(nil, trust)
+	if err != nil {
+		return nil, err
+	}
+	signer, signed, err := v.Statement(bundle)
+	if err != nil {
+		return nil, err
+	}
+	if signed.Digest() != st.Digest() {
+		return nil, errors.New("something else was signed")
+	}
+	id := verify.IdentityOf(signer)
+	if id.String() == "" {
+		return nil, fmt.Errorf("%s is nobody that a host can name: a reusable workflow runs for whoever calls it, sign in one of the repository itself", signer)
+	}
+	return &sealed{bundle, signer, id}, a.counts(trust, id, st, l, bundle)
+}
+
+// ownTrust is what the signer's own bundles verify with. Where the flags name
+// no root, the topmost certificate of the chain or of the timestamp stands for
+// it.
+func (a *app) ownTrust(bundle []byte, f *signerFlags) (verify.Trust, error) {
+	var trust verify.Trust
+	var err error
+	if f.token == "" {
+		if trust.TSAs, err = verify.TimestampAuthorities(bundle); err != nil {
+			return trust, err
+		}
+	}
+	switch {
+	case f.token != "":
+		trust.SigstoreRoot, err = readFile(f.trustedRoot, maxTrustFile)
+	case f.cert != "":
+		var above []*x509.Certificate
+		if _, above, err = f.certificates(); err == nil {
+			trust.Roots = above[len(above)-1:]
+		}
+	default:
+		var key crypto.Signer
+		if key, err = f.private(a); err == nil {
+			trust.Keys = []verify.TrustedKey{{Key: key.Public()}}
+		}
+	}
+	return trust, err
+}
+
+// counts returns nil if a bundle counts for a host whose policy names the
+// signer for just what the statement says.
+func (a *app) counts(trust verify.Trust, id verify.Identity, st *attest.Statement, l *lock.Listing, bundle []byte) error {
+	servers, rules := hostPolicy(id, st)
+	data, err := json.Marshal(rules)
+	if err != nil {
+		return err
+	}
+	policy, err := verify.ParsePolicy("the signer", data)
+	if err != nil {
+		return err
+	}
+	v, err := verify.New(policy, trust)
+	if err != nil {
+		return err
+	}
+	r := verify.Request{Listing: l, At: a.Now()}
+	if l == nil {
+		r.Listing = &lock.Listing{} // whether a bundle counts does not depend on it
+	}
+	if _, ok := st.Revocation(); ok {
+		r.Revocations = [][]byte{bundle}
+	} else {
+		r.Bundles = [][]byte{bundle}
+	}
+	for _, name := range servers {
+		r.Server = name
+		d := v.Decide(r)
+		if trust := (*verify.TrustError)(nil); errors.As(d.Err(), &trust) {
+			return trust
+		}
+		for _, x := range d.Diagnostics() {
+			if x.Bundle == sha256.Sum256(bundle) {
+				return x.Err
+			}
+		}
+		if l != nil && st.PredicateType() == attest.PredicateType {
+			if err := d.SignedErr(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hostPolicy returns the servers that a statement is about, and a policy by
+// which it counts for them. A foreign statement is about no server in
+// particular.
+func hostPolicy(id verify.Identity, st *attest.Statement) (servers []string, policy map[string]any) {
+	by := []string{id.String()}
+	if r, ok := st.Revocation(); ok {
+		rule := map[string]any{"servers": []string{"**"}, "pinnedOnly": "revocations count under any rule"}
+		return r.Servers, map[string]any{"version": 1, "rules": []any{rule}, "revokers": by}
+	}
+	name := st.Release().Server
+	rule := map[string]any{"signedBy": by}
+	if approval, ok := st.Approval(); ok {
+		name = approval.Server
+		rule["approvals"] = map[string]any{"from": by, "audience": approval.Audience}
+	} else if foreign, ok := st.Foreign(); ok {
+		name = "any"
+		rule["attested"] = []any{map[string]any{"type": foreign.Type(), "by": by}}
+	}
+	rule["servers"] = []string{name}
+	return []string{name}, map[string]any{"version": 1, "rules": []any{rule}}
+}
+
+// current returns an error if a statement says that it no longer counts.
+func (a *app) current(st *attest.Statement) error {
+	end := st.Release().ExpiresAt
+	if approval, ok := st.Approval(); ok {
+		end = approval.ExpiresAt
+	}
+	if list, ok := st.Revocation(); ok {
+		end = list.NextUpdate
+	}
+	if !end.IsZero() && !a.Now().Before(end) {
+		return fail(ExitOutdated, fmt.Errorf("the statement is good until %s, and that is past", rfc3339(end)), "make a new one")
+	}
+	return nil
+}

@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"context"
+	"crypto"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/sign"
+	"github.com/mcpsign/mcpsign/verify"
+)
+
+// signerFlags say with what a statement is signed, and where the bundle goes.
+type signerFlags struct {
+	key           string
+	cert          string
+	chain         string
+	tsa           string
+	token         string
+	signingConfig string
+	trustedRoot   string
+	bundle        string
+
+	loaded crypto.Signer // the key, once it was read
+}
+
+func (f *signerFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.key, "key", "", "private key (PEM); passphrase in "+passwordVariable)
+	flags.StringVar(&f.cert, "cert", "", "certificate (PEM) of the key")
+	flags.StringVar(&f.chain, "chain", "", "certificates (PEM) up to the root, in order")
+	flags.StringVar(&f.tsa, "tsa", "", "URL of an RFC 3161 timestamp authority")
+	flags.StringVar(&f.token, "identity-token", "", "file with an OpenID Connect token; signs keyless")
+	flags.StringVar(&f.signingConfig, "signing-config", "", "Sigstore signing_config.json: the services for keyless")
+	flags.StringVar(&f.trustedRoot, "trusted-root", "", "Sigstore trusted_root.json that the result must verify with")
+	flags.StringVar(&f.bundle, "bundle", "", "file for the Sigstore bundle")
+	group(flags, "Flags of the signer", "key", "cert", "chain", "tsa", "identity-token", "signing-config", "trusted-root", "bundle")
+}
+
+// check reports flags that do not go together.
+func (f *signerFlags) check() error {
+	const ways = "sign with --key; with --key, --cert, --chain and --tsa; or with --identity-token, --signing-config and --trusted-root"
+	keyless := f.token != ""
+	switch {
+	case f.bundle == "":
+		return usage("name the file to write: --bundle NAME.sigstore.json", "--bundle is needed")
+	case keyless == (f.key != ""):
+		return usage(ways, "either --key or --identity-token is needed")
+	case keyless && (f.signingConfig == "" || f.trustedRoot == ""):
+		return usage(ways, "keyless signing needs --signing-config and --trusted-root")
+	case keyless && (f.cert != "" || f.chain != "" || f.tsa != ""):
+		return usage(ways, "--cert, --chain and --tsa are not for keyless signing")
+	case !keyless && (f.signingConfig != "" || f.trustedRoot != ""):
+		return usage(ways, "--signing-config and --trusted-root are for keyless signing")
+	case f.chain != "" && f.cert == "":
+		return usage(ways, "--chain needs --cert")
+	case f.cert != "" && (f.tsa == "" || f.chain == ""):
+		return usage(ways, "signing with a certificate needs --tsa, and --chain with the certificates up to the root")
+	}
+	return nil
+}
+
+// A place is a file that is going to be written.
+type place struct {
+	root *os.Root
+	name string
+	old  []byte // what is there already; nil if there is no such file
+}
+
+// newPlace opens the folder of the file that a flag names. What lies there is
+// replaced only if it is what the flag writes.
+func newPlace(flag, name, what string, is func([]byte) error) (*place, error) {
+	root, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return nil, fail(ExitInternal, err, "")
+	}
+	p := &place{root: root, name: filepath.Base(name)}
+	p.old, err = readFile(name, lock.MaxBundles*lock.MaxBundle)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return p, nil
+	case err != nil:
+		err = fail(ExitInternal, err, "")
+	case len(p.old) > 0 && is(p.old) != nil:
+		err = usage("choose another "+flag, lock.Visible(name)+" is there already, and is no "+what)
+	}
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *place) close() { p.root.Close() }
+
+// write writes the file, so that it is there whole or as it was before.
+func (p *place) write(data []byte) error {
+	return fail(ExitInternal, writeFile(p.root, p.name, data, 0o644), "")
+}
+
+// place is for the bundle. It is there before anything is signed: a signature
+// that can't be kept would stay in a log for nothing.
+func (f *signerFlags) place() (*place, error) {
+	return newPlace("--bundle", f.bundle, "bundle", func(old []byte) error { _, err := verify.Inspect(old); return err })
+}
+
+// A sealed is a new bundle that verifies, and who has signed it.
+type sealed struct {
+	bundle []byte
+	signer lock.Signer
+	id     verify.Identity // that hosts have to name
+}
+
+// seal signs a statement and verifies the new bundle in full, as a host would.
+// Of a release the listing is verified with it; others have none.
+func (a *app) seal(ctx context.Context, st *attest.Statement, l *lock.Listing, f *signerFlags) (*sealed, error) {
+	if err := a.mayCall(f); err != nil {
+		return nil, err
+	}
+	signer, err := a.signer(f)
+	if err != nil {
+		return nil, err
+	}
+	bundle, err := signer.Sign(ctx, st)
+	if err != nil {
+		return nil, fail(codeOf(err), err, serviceHint(err))
+	}
+	made, err := a.verifyOwn(st, l, bundle, f)
+	if err != nil {
+		code := ExitInvalid
+		if codeOf(err) == ExitTrust {
+			code = ExitTrust
+		}
+		return nil, fail(code, fmt.Errorf("the new bundle does not verify, and is not written: %w", err), "")
+	}
+	return made, nil
+}
+
+func serviceHint(err error) string {
+	if service := (*sign.ServiceError)(nil); errors.As(err, &service) {
+		return "nothing was written; try again when the service answers"
+	}
+	return ""
+}
+
+// signer returns the signer for the flags.
+func (a *app) signer(f *signerFlags) (*sign.Signer, error) {
+	services := sign.Services{TSA: f.tsa, Client: &http.Client{Timeout: 30 * time.Second}, Now: a.Now()}
+	if f.token != "" {
+		return f.keyless(services)
+	}
+	key, err := f.private(a)
+	if err != nil {
+		return nil, err
+	}
+	if f.cert == "" {
+		s, err := sign.Key(key, services)
+		return s, fail(ExitUsage, err, "")
+	}
+	leaf, above, err := f.certificates()
+	if err != nil {
+		return nil, err
+	}
+	chain := []*x509.Certificate{leaf}
+	for _, c := range above {
+		if !selfSigned(c) {
+			chain = append(chain, c)
+		}
+	}
+	s, err := sign.PKI(key, chain, services)
+	return s, fail(ExitUsage, err, "")
+}
+
+// private reads the private key, once: to decrypt it takes a while.
+func (f *signerFlags) private(a *app) (crypto.Signer, error) {
+	if f.loaded != nil {
+		return f.loaded, nil
+	}
+	var err error
+	f.loaded, err = a.readKey(f.key)
+	return f.loaded, err
+}
+
+func (f *signerFlags) keyless(services sign.Services) (*sign.Signer, error) {
+	var err error
+	if services.SigningConfig, err = readFile(f.signingConfig, maxTrustFile); err != nil {
+		return nil, fail(ExitUsage, err, "")
+	}
+	// What it is for, verifyOwn does. It is read here so that nothing is
+	// logged that can't be verified.
+	if _, err := readTrustedRoot(f.trustedRoot); err != nil {
+		return nil, fail(ExitTrust, err, "")
+	}
+	data, err := readFile(f.token, maxTrustFile)
+	if err != nil {
+		return nil, fail(ExitUsage, err, "")
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" {
+		return nil, usage("let the CI job write its identity token there", lock.Visible(f.token)+" is empty")
+	}
+	s, err := sign.Keyless(func(context.Context) (string, error) { return token, nil }, services)
+	return s, fail(ExitUsage, err, "")
+}
+
+// readTrustedRoot reads a trusted root that the new bundle can be checked with.
+func readTrustedRoot(name string) ([]byte, error) {
+	data, err := readFile(name, maxTrustFile)
+	if err == nil && len(data) == 0 {
+		err = fmt.Errorf("trusted root %s is empty", lock.Visible(name))
+	}
+	if err == nil {
+		_, err = verify.New(nil, verify.Trust{SigstoreRoot: data})
+	}
+	return data, err
+}
+
+// certificates reads the leaf and the certificates above it.
+func (f *signerFlags) certificates() (leaf *x509.Certificate, above []*x509.Certificate, err error) {
+	own, err := readCertificates(f.cert)
+	if err != nil {
+		return nil, nil, err
+	}
+	above, err = readCertificates(f.chain)
+	return own[0], append(own[1:], above...), err
+}
+
+func selfSigned(c *x509.Certificate) bool {
+	return string(c.RawSubject) == string(c.RawIssuer)
+}
+
+// verifyFlags are the flags of verify with which users name the signer.
+func (f *signerFlags) verifyFlags(id verify.Identity) string {
+	who := "--signer " + quoteWords([]string{id.String()})
+	switch {
+	case f.token != "":
+		return who + " --trusted-root " + quoteWords([]string{f.trustedRoot})
+	case f.cert != "":
+		return who + " --roots ROOTS.pem --tsa-roots TSA.pem"
+	}
+	who = "--key " + quoteWords([]string{f.key + ".pub"})
+	if f.tsa != "" {
+		who += " --tsa-roots TSA.pem"
+	}
+	return who
+}
