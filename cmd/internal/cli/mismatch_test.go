@@ -3,23 +3,30 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpsign/mcpsign/lock"
 )
 
 func TestMismatch(t *testing.T) {
+	const actions, pki = "https://token.actions.githubusercontent.com", "sha256:0000000000000000000000000000000000000000000000000000000000000001"
+	ci := func(repository, workflow, ref string) lock.Signer {
+		return lock.Signer{Issuer: actions, Subject: "https://github.com/" + repository + "/" + workflow + "@" + ref, Repository: "https://github.com/" + repository}
+	}
+	const workflow = ".github/workflows/release.yml"
 	for _, test := range []struct {
-		expected, found string
-		want            []string // fields that are marked; nil for no table
+		expected string
+		found    lock.Signer
+		want     string // fields that are marked; empty for no table
 	}{
-		{"github:acme/weather/.github/workflows/release.yml@refs/tags/v*", "github:acme/weather/.github/workflows/ci.yml@refs/heads/main", []string{"workflow", "ref"}},
-		{"github:acme/weather/.github/workflows/release.yml@refs/tags/v*", "github:evil/weather/.github/workflows/release.yml@refs/tags/v*", []string{"repository"}},
-		{"email:a@acme.example@https://accounts.example", "email:b@acme.example@https://accounts.example", []string{"subject"}},
-		{"email:a@acme.example@https://accounts.example", "email:a@acme.example@https://evil.example", []string{"issuer"}},
-		{"uri:https://a.example/@x@https://i.example", "uri:https://a.example/@y@https://i.example", []string{"subject"}},
-		{"gitlab:acme/weather//.gitlab-ci.yml@refs/tags/v1", "gitlab:acme/weather//.gitlab-ci.yml@refs/heads/main", []string{"ref"}},
-		{"x509:uri:https://acme.example/release", "x509:email:a@acme.example", []string{"subject"}},
-		{"key:sha256:00", "key:sha256:01", nil},
-		{"email:a@acme.example@https://accounts.example", "key:sha256:01", nil},
-		{"email:a", "", nil},
+		{"github:acme/weather/" + workflow + "@refs/tags/v*", ci("acme/weather", ".github/workflows/ci.yml", "refs/heads/main"), "workflow ref"},
+		{"github:acme/weather/" + workflow + "@refs/tags/v*", ci("evil/weather", workflow, "refs/tags/v1"), "repository workflow"},
+		{"email:a@acme.example@https://accounts.example", lock.Signer{Issuer: "https://accounts.example", Subject: "b@acme.example"}, "subject"},
+		{"email:a@acme.example@https://accounts.example", lock.Signer{Issuer: "https://evil.example", Subject: "a@acme.example"}, "issuer"},
+		{"x509:uri:https://acme.example/release", lock.Signer{Root: pki, Subject: "https://evil.example/release"}, "subject"},
+		{"key:" + pki, lock.Signer{Key: strings.Replace(pki, "1", "2", 1)}, ""},
+		{"email:a@acme.example@https://accounts.example", lock.Signer{Key: pki}, ""},
+		{"email:a@acme.example@https://accounts.example", lock.Signer{}, ""},
+		{"publisher acme", ci("acme/weather", workflow, "refs/tags/v1"), ""},
 	} {
 		var b strings.Builder
 		mismatchText(&b, test.expected, test.found)
@@ -29,8 +36,8 @@ func TestMismatch(t *testing.T) {
 				marked = append(marked, words[1])
 			}
 		}
-		if strings.Join(marked, " ") != strings.Join(test.want, " ") || (b.Len() == 0) != (test.want == nil) {
-			t.Errorf("%s and %s: %v marked, want %v\n%s", test.expected, test.found, marked, test.want, b.String())
+		if strings.Join(marked, " ") != test.want || (b.Len() == 0) != (test.want == "") {
+			t.Errorf("%s and %+v: %v marked, want %s\n%s", test.expected, test.found, marked, test.want, b.String())
 		}
 	}
 }

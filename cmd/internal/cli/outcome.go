@@ -30,6 +30,9 @@ func (j *judgement) outcome() error {
 	}
 	var denied *verify.DeniedError
 	if !errors.As(err, &denied) {
+		if codeOf(err) == ExitTrust {
+			return fail(ExitTrust, fmt.Errorf("%s: %w", j.server, err), j.hint(ExitTrust))
+		}
 		if len(j.decision.Results()) == 0 {
 			return fail(worst(ExitDrift, codeOf(err)), fmt.Errorf("%s: %w", j.server, err), "a listing without definitions is never good")
 		}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -29,6 +30,7 @@ type sight struct {
 	Server  string     `json:"server"`
 	Signers []mark     `json:"signers"`
 	Lists   []listMark `json:"lists,omitempty"`
+	Latest  time.Time  `json:"latest,omitzero"` // the latest verified time: the clock can't be earlier
 }
 
 // A mark is the highest sequence of a signer.
@@ -95,6 +97,7 @@ func (s *state) seen(server string) (*sight, error) {
 
 // fill puts what was seen into a request.
 func (x *sight) fill(r *verify.Request) {
+	r.Latest = x.Latest
 	for _, m := range x.Signers {
 		r.Seen = append(r.Seen, verify.HighWater{Signer: m.Signer, Sequence: m.Sequence})
 	}
@@ -122,6 +125,9 @@ func (x *sight) raise(d *verify.Decision, lower bool) (changed bool) {
 		} else if x.Lists[i].Number < l.Number {
 			x.Lists[i].Number, changed = l.Number, true
 		}
+	}
+	if t := d.Latest(); t.After(x.Latest) {
+		x.Latest, changed = t, true
 	}
 	return changed
 }

@@ -162,7 +162,7 @@ func (j *judgement) evidence(w io.Writer) {
 			fmt.Fprintf(w, "         expected %s\n", expected)
 			fmt.Fprintf(w, "         found    %s\n", signerText(d))
 			for _, id := range j.decision.Expected() {
-				mismatchText(w, id, signerText(d))
+				mismatchText(w, id, d.Signer)
 			}
 		case verify.WrongServer:
 			fmt.Fprintf(w, "         expected server %s\n         found    %v\n", j.server, d.Err)
