@@ -130,6 +130,7 @@ var script = map[string]func(ts *testscript.TestScript, neg bool, args []string)
 	"identify": identify,
 	"serve":    serve,
 	"listing":  listingDigest,
+	"origin":   origin,
 	"sarif":    isSARIF,
 	"schema":   isOutput,
 	"embed":    embed,
@@ -228,6 +229,14 @@ func listingDigest(ts *testscript.TestScript, neg bool, args []string) {
 	d, err := l.Digest()
 	ts.Check(err)
 	ts.Setenv(args[0], d.String())
+}
+
+// origin reads "VARIABLE URL": the variable gets scheme, host and port.
+func origin(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: origin VARIABLE URL")
+	}
+	ts.Setenv(args[0], lock.Source{URL: args[1]}.Origin())
 }
 
 // isSARIF reads "FILE": the file must be SARIF that its schema allows.

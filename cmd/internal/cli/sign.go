@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,10 @@ import (
 type signFlags struct {
 	signerFlags
 	version  string
+	variant  string
+	purls    []string
+	origins  []string
+	expires  span // 0 if the statement does not expire
 	sequence uint64
 	numbered bool // there is a sequence
 	exclude  []string
@@ -33,11 +38,9 @@ func (a *app) signCommand() *cobra.Command {
 		Short: "Sign the definitions of a release",
 		Long: `Sign every definition that a server lists: with a key, a certificate of one's own
 PKI (--cert), or keyless (--identity-token). The bundle is verified as a host would
-before it is written. A server is started twice, and must list the same.
-
-` + sourceHelp,
+before it is written. A server is started twice, and must list the same. SOURCE is
+files, a URL, client:HOST/SERVER or -- COMMAND ARGS, as for list.`,
 		Example: `  mcpsign sign io.github.acme/weather listing.json --key acme.key --bundle r.sigstore.json
-  mcpsign sign NAME SOURCE --key leaf.key --cert leaf.pem --chain chain.pem --tsa URL --bundle FILE
   mcpsign sign NAME SOURCE --identity-token FILE --signing-config FILE --trusted-root FILE --bundle FILE`,
 		RunE: func(cmd *cobra.Command, list []string) error {
 			names, s, err := neededSource(cmd, list, 1)
@@ -51,6 +54,10 @@ before it is written. A server is started twice, and must list the same.
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.exclude, "exclude", nil, "definition (kind:name) to leave unsigned (repeatable)")
 	flags.StringVar(&f.version, "server-version", "", "version of the release, for people")
+	flags.StringVar(&f.variant, "variant", "", "name of this listing, if a release lists differently on other machines")
+	flags.StringArrayVar(&f.purls, "purl", nil, "package URL that serves the release, such as pkg:npm/%40acme/weather-mcp@1.4.2 (repeatable)")
+	flags.StringArrayVar(&f.origins, "origin", nil, "origin of a URL that serves it, such as https://weather.acme.example (repeatable)")
+	flags.Var(&f.expires, "expires", "how long the statement holds, 90d or 12h; else it does not expire")
 	flags.Uint64Var(&f.sequence, "sequence", 0, "number of the release, higher than the last; default: SOURCE_DATE_EPOCH or the commit's time")
 	f.signerFlags.add(flags)
 	a.live.add(flags)
@@ -100,6 +107,16 @@ func (f *signFlags) check() error {
 	}
 	if f.numbered && (f.sequence == 0 || f.sequence > lock.MaxSequence) {
 		return usage("number the release higher than the last one", "--sequence is no number between 1 and 2^53-1")
+	}
+	for _, p := range f.purls {
+		if !strings.HasPrefix(p, "pkg:") || strings.Count(p, "/") == 0 {
+			return usage("write it as pkg:npm/%40acme/weather-mcp@1.4.2", "--purl "+lock.Visible(p)+" is no package URL")
+		}
+	}
+	for _, o := range f.origins {
+		if !isURL(o) || (lock.Source{URL: o}).Origin() != o {
+			return usage("write scheme and host alone: https://weather.acme.example", "--origin "+lock.Visible(o)+" is no origin")
+		}
 	}
 	return nil
 }
@@ -156,8 +173,12 @@ func (a *app) statement(ctx context.Context, name string, l *lock.Listing, f *si
 		complete = complete && kinds[d.Kind()]
 	}
 	release := attest.Release{
-		Server: name, Version: f.version, Sequence: sequence, Complete: complete,
+		Server: name, Version: f.version, Sequence: sequence, Complete: complete, Variant: f.variant,
+		PURLs: slices.Sorted(slices.Values(f.purls)), Origins: slices.Sorted(slices.Values(f.origins)),
 		ProtocolVersion: l.ProtocolVersion, IssuedAt: a.Now().UTC().Truncate(time.Second),
+	}
+	if f.expires > 0 {
+		release.ExpiresAt = release.IssuedAt.Add(time.Duration(f.expires))
 	}
 	for _, d := range l.Definitions {
 		kinds[d.Kind()] = true
