@@ -170,7 +170,12 @@ func (s *store) keep(server string, additions []addition) error {
 		if err := s.root.MkdirAll(addedPath(server), 0o755); err != nil {
 			return err
 		}
-		kept, err := s.addedNames(server)
+		now, err := openStore(s.path) // the folder may be new
+		if err != nil {
+			return err
+		}
+		defer now.close()
+		kept, err := now.addedNames(server)
 		if err != nil {
 			return err
 		}
@@ -192,6 +197,9 @@ func (s *store) keep(server string, additions []addition) error {
 
 // addedNames lists the files of a server's added evidence.
 func (s *store) addedNames(server string) ([]string, error) {
+	if folder, err := s.folder(); err != nil || folder == nil || !s.anyAdded {
+		return nil, err
+	}
 	f, err := s.root.Open(addedPath(server))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

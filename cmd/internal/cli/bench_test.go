@@ -31,7 +31,8 @@ func benchListing(n int) string {
 }
 
 // BenchmarkCheck checks a listing against its lockfile and says how much that
-// costs beside the digests of the listing.
+// costs beside its digests: those of the listing, and those of the pins, which
+// are computed again.
 func BenchmarkCheck(b *testing.B) {
 	for _, n := range []int{100, 1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -46,7 +47,7 @@ func BenchmarkCheck(b *testing.B) {
 			}
 			each := b.Elapsed() / time.Duration(b.N)
 			b.ReportMetric(float64(each.Nanoseconds())/float64(n), "ns/definition")
-			b.ReportMetric(float64(each)/float64(digestTime(b, text)), "x-digests")
+			b.ReportMetric(float64(each)/float64(2*digestTime(b, text)), "x-digests")
 		})
 	}
 }
@@ -69,7 +70,7 @@ func BenchmarkVerifyAll(b *testing.B) {
 	const n = 1000
 	b.Chdir(b.TempDir())
 	key := sigtest.P256()
-	write(b, ".", map[string]string{"acme.key": string(sigtest.KeyPEM(key)), "acme.pub": string(sigtest.PublicPEM(key.Public())), "listing.json": benchListing(3), ".mcpsign/": ""})
+	write(b, ".", map[string]string{"acme.key": string(sigtest.KeyPEM(key)), "acme.pub": string(sigtest.PublicPEM(key.Public())), "listing.json": benchListing(1), ".mcpsign/": ""})
 	u := newUser(b)
 	u.must(ExitYes, "sign", "acme/first", "listing.json", "--key", "acme.key", "--sequence", "1", "--bundle", "first.json")
 	u.must(ExitYes, "lock", "acme/first", "listing.json", "--key", "acme.pub", "--bundle", "first.json")

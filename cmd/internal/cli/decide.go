@@ -57,7 +57,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		return nil, err
 	}
 	if q.compare && !q.approval || len(q.flags.bundles) == 0 {
-		recorded, missing, err := s.evidence(entry)
+		recorded, missing, err := s.recordedBundles(entry)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -32,6 +33,29 @@ type store struct {
 	path string // as the user gave it
 	file *lock.File
 	had  bool // there is a lockfile
+
+	material sync.Map // keys and roots that were read, by digest: many servers have the same
+
+	// The folder of the evidence, opened when it is first read.
+	opening  sync.Once
+	evidence *os.Root // nil if there is none
+	anyAdded bool     // there is evidence that was added
+	openErr  error
+}
+
+// folder opens the folder of the evidence; nil if there is none.
+func (s *store) folder() (*os.Root, error) {
+	s.opening.Do(func() {
+		s.evidence, s.openErr = s.root.OpenRoot(evidenceDir)
+		if errors.Is(s.openErr, fs.ErrNotExist) {
+			s.evidence, s.openErr = nil, nil
+		}
+		if s.evidence != nil {
+			_, err := s.evidence.Stat(addedDir)
+			s.anyAdded = !errors.Is(err, fs.ErrNotExist)
+		}
+	})
+	return s.evidence, s.openErr
 }
 
 // openStore reads the lockfile. That there is none is no error.
@@ -64,7 +88,12 @@ func openStore(path string) (*store, error) {
 	return s, nil
 }
 
-func (s *store) close() { s.root.Close() }
+func (s *store) close() {
+	if s.evidence != nil {
+		s.evidence.Close()
+	}
+	s.root.Close()
+}
 
 // resolve returns the server that name stands for: its name, or a last segment
 // that is one server's only. A name that is not in the lockfile stands for
@@ -99,7 +128,11 @@ func blobName(d lock.Digest) string { return filepath.Join(evidenceDir, "sha256-
 
 // blob reads content by its digest, nil if it is not there.
 func (s *store) blob(d lock.Digest) ([]byte, error) {
-	f, err := s.root.Open(blobName(d))
+	folder, err := s.folder()
+	if err != nil || folder == nil {
+		return nil, err
+	}
+	f, err := folder.Open(filepath.Base(blobName(d)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -118,9 +151,9 @@ func (s *store) blob(d lock.Digest) ([]byte, error) {
 	return data, nil
 }
 
-// evidence reads the bundles that the lock records for a server. Missing ones
+// recordedBundles reads the bundles that the lock records for a server. Missing ones
 // are named.
-func (s *store) evidence(server *lock.Server) (bundles [][]byte, missing []lock.Digest, err error) {
+func (s *store) recordedBundles(server *lock.Server) (bundles [][]byte, missing []lock.Digest, err error) {
 	if server == nil {
 		return nil, nil, nil
 	}
@@ -168,9 +201,14 @@ func (s *store) addMaterial(trust *verify.Trust, signer lock.Signer, d lock.Dige
 	if !isKey && !builtin {
 		return "", nil
 	}
-	data, err := s.blob(d)
-	if err != nil || data == nil {
-		return "", err
+	var data []byte
+	if known, ok := s.material.Load(d); ok {
+		data = known.([]byte)
+	} else {
+		if data, err = s.blob(d); err != nil || data == nil {
+			return "", err
+		}
+		s.material.Store(d, data)
 	}
 	switch {
 	case isKey:
