@@ -136,6 +136,9 @@ func (s *store) blob(d lock.Digest) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err != nil { // a link may lead out of this folder, but not out of the lockfile's
+		f, err = s.root.Open(blobName(d))
+	}
 	if err != nil {
 		return nil, err
 	}
