@@ -78,9 +78,11 @@
 //
 // mcpsign.lock.json in the working directory (--lock names another) has the
 // definitions that were pinned, .mcpsign beside it the bundles, keys and roots
-// by their SHA-256. Who may sign is never looked for there: a flag says it. The
-// highest sequence of each publisher that was pinned on this machine is kept in
-// $XDG_STATE_HOME/mcpsign.
+// by their SHA-256. Who may sign is never looked for there: a flag says it, or
+// policy.yaml in $XDG_CONFIG_HOME/mcpsign; the policy in /etc/mcpsign (in
+// %ProgramData%\mcpsign on Windows) always holds as well. What was seen on this
+// machine of each publisher whose release was pinned, the highest sequence and
+// the latest verified time, is kept in $XDG_STATE_HOME/mcpsign.
 //
 // Bundle pack puts the lockfile and its evidence into one file, with policies,
 // keys and roots only if --authority names them; unpack takes those out only if
@@ -104,10 +106,10 @@
 //	10  a pinned definition changed or vanished
 //	11  a definition is not pinned
 //	12  a definition has no digest, or a duplicate name
-//	13  a required signature or rule is missing
+//	13  a required signature, attestation, approval or rule is missing
 //	14  evidence is invalid
-//	15  signer, server or kind is not the one allowed
-//	16  expired, rolled back, contradictory
+//	15  signer, server, kind or launch is not the one allowed
+//	16  expired, revoked, rolled back, contradictory
 //	17  the lint has a finding that --fail-on names
 //
 // Where several apply, 14 wins over 16, 15, 13, 12, 10, 11 and 17, and these over

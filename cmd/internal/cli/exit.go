@@ -26,10 +26,10 @@ const (
 	ExitDrift    ExitCode = 10 // a pinned definition changed or vanished
 	ExitUnpinned ExitCode = 11 // a definition is not pinned
 	ExitNoDigest ExitCode = 12 // a definition has no digest, or a duplicate name
-	ExitUnsigned ExitCode = 13 // a required signature or rule is missing
+	ExitUnsigned ExitCode = 13 // a required signature, attestation, approval or rule is missing
 	ExitInvalid  ExitCode = 14 // evidence is invalid
-	ExitWrong    ExitCode = 15 // signer, server or kind is not the one allowed
-	ExitOutdated ExitCode = 16 // expired, rolled back, contradictory
+	ExitWrong    ExitCode = 15 // signer, server, kind or launch is not the one allowed
+	ExitOutdated ExitCode = 16 // expired, revoked, rolled back, contradictory
 	ExitLint     ExitCode = 17 // the lint has a finding that --fail-on names
 )
 
