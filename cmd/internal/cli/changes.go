@@ -182,12 +182,16 @@ func fold(text string) string {
 	for line := range strings.Lines(text) {
 		column := 0
 		for word := range strings.SplitAfterSeq(line, " ") {
-			b.WriteString(word)
 			column += len(word)
 			if column > width && !strings.HasSuffix(word, "\n") || strings.HasSuffix(word, ". ") {
+				// Without the space, the last sentence of a text is the same as one
+				// in its middle.
+				b.WriteString(strings.TrimSuffix(word, " "))
 				b.WriteByte('\n')
 				column = 0
+				continue
 			}
+			b.WriteString(word)
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n") + "\n"
