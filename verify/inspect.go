@@ -24,7 +24,7 @@ type Unverified struct {
 	LogEntries   []LogEntry
 	PayloadType  string
 	Payload      []byte            // what is signed
-	Statement    *attest.Statement // nil if the payload is none about definitions
+	Statement    *attest.Statement // of any kind, nil if the payload is none
 	Problem      error             // why Statement is nil
 }
 
@@ -54,7 +54,7 @@ func Inspect(data []byte) (*Unverified, error) {
 		PayloadType: b.GetDsseEnvelope().GetPayloadType(),
 		Payload:     b.GetDsseEnvelope().GetPayload(),
 	}
-	u.Statement, u.Problem = attest.Parse(u.Payload)
+	u.Statement, u.Problem = attest.ParseAny(u.Payload)
 	if leaf := b.content.Certificate(); leaf != nil {
 		for _, c := range append([]*x509.Certificate{leaf}, b.content.Intermediates()...) {
 			u.Certificates = append(u.Certificates, describe(c))

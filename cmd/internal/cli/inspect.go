@@ -3,11 +3,13 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/list"
 	"github.com/spf13/cobra"
 
+	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
@@ -218,6 +220,17 @@ func bundleTree(t list.Writer, u *verify.Unverified) {
 func statementTree(t list.Writer, u *verify.Unverified) {
 	if u.Statement == nil {
 		t.AppendItem(lock.Visible(fmt.Sprintf("payload of type %s: %v", u.PayloadType, u.Problem)))
+		return
+	}
+	if u.Statement.PredicateType() != attest.PredicateType {
+		var b strings.Builder
+		statementText(&b, u.Statement)
+		t.AppendItem("statement of another kind")
+		t.Indent()
+		for line := range strings.Lines(b.String()) {
+			t.AppendItem(strings.TrimSuffix(strings.TrimPrefix(line, margin), "\n"))
+		}
+		t.UnIndent()
 		return
 	}
 	r := u.Statement.Release()
