@@ -16,13 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/cmd/internal/kit"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
-
-// addedDir is where evidence that was added lies, in evidenceDir: a folder a
-// server, called by the SHA-256 of its name.
-const addedDir = "added"
 
 func (a *app) addCommand() *cobra.Command {
 	var flags trustFlags
@@ -160,9 +157,7 @@ func (a *app) obtain(ctx context.Context, place string) ([]byte, error) {
 }
 
 // addedPath is the folder of a server's added evidence.
-func addedPath(server string) string {
-	return filepath.Join(evidenceDir, addedDir, lock.Digest(sha256.Sum256([]byte(server))).Hex())
-}
+func addedPath(server string) string { return filepath.Join(evidenceDir, kit.Folder(server)) }
 
 // keep writes what was added, by its digest.
 func (s *store) keep(server string, additions []addition) error {
@@ -197,10 +192,11 @@ func (s *store) keep(server string, additions []addition) error {
 
 // addedNames lists the files of a server's added evidence.
 func (s *store) addedNames(server string) ([]string, error) {
-	if folder, err := s.folder(); err != nil || folder == nil || !s.anyAdded {
+	folder, err := s.folder()
+	if err != nil || folder == nil {
 		return nil, err
 	}
-	f, err := s.root.Open(addedPath(server))
+	f, err := folder.Open(kit.Folder(server))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

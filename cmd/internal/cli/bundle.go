@@ -95,12 +95,13 @@ func (a *app) pack(out string, authority []string) error {
 		k.Evidence = append(k.Evidence, data)
 	}
 	for i := range st.file.Servers {
-		added, err := st.addedNames(st.file.Servers[i].Name)
+		name := st.file.Servers[i].Name
+		added, err := st.added(name)
 		if err != nil {
 			return err
 		}
-		if len(added) > 0 {
-			a.note(fmt.Sprintf("%d bundles that were added for %s are not in the kit: carry their files, and add them there", len(added), st.file.Servers[i].Name))
+		for _, data := range added {
+			k.Added = append(k.Added, kit.Added{Folder: kit.Folder(name), Data: data})
 		}
 	}
 	for _, name := range authority {
@@ -182,6 +183,7 @@ type (
 		Digest    string       `json:"digest"`
 		Lockfile  lockfileDoc  `json:"lockfile"`
 		Evidence  []contentDoc `json:"evidence"`
+		Added     []contentDoc `json:"added,omitempty"` // bundles that were added for servers
 		Authority []carriedDoc `json:"authority"`
 	}
 	contentDoc struct {
@@ -220,6 +222,9 @@ func kitDocument(name string, data []byte, k *kit.Kit) (*kitDoc, error) {
 	for _, e := range k.Evidence {
 		d.Evidence = append(d.Evidence, contentDocument(e))
 	}
+	for _, x := range k.Added {
+		d.Added = append(d.Added, contentDocument(x.Data))
+	}
 	for _, f := range k.Authority {
 		d.Authority = append(d.Authority, carriedDoc{contentDoc: contentDocument(f.Data), Name: f.Name})
 	}
@@ -236,6 +241,9 @@ func (d *kitDoc) text(w io.Writer, otherwise string) {
 	}
 	for _, e := range d.Evidence {
 		fmt.Fprintf(w, "evidence   %s  %d bytes\n", e.Digest, e.Size)
+	}
+	for _, e := range d.Added {
+		fmt.Fprintf(w, "added      %s  %d bytes\n", e.Digest, e.Size)
 	}
 	for _, f := range d.Authority {
 		fmt.Fprintf(w, "authority  %s  %s%s\n", f.Digest, f.Name, unpackedTo(f.Path, otherwise))

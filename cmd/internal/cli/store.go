@@ -39,7 +39,6 @@ type store struct {
 	// The folder of the evidence, opened when it is first read.
 	opening  sync.Once
 	evidence *os.Root // nil if there is none
-	anyAdded bool     // there is evidence that was added
 	openErr  error
 }
 
@@ -49,10 +48,6 @@ func (s *store) folder() (*os.Root, error) {
 		s.evidence, s.openErr = s.root.OpenRoot(evidenceDir)
 		if errors.Is(s.openErr, fs.ErrNotExist) {
 			s.evidence, s.openErr = nil, nil
-		}
-		if s.evidence != nil {
-			_, err := s.evidence.Stat(addedDir)
-			s.anyAdded = !errors.Is(err, fs.ErrNotExist)
 		}
 	})
 	return s.evidence, s.openErr

@@ -73,6 +73,9 @@ func (a *app) unpack(name string, digests []string, dir string) error {
 			return err
 		}
 		now.file = k.Lock
+		if err := now.saveAdded(k.Added); err != nil {
+			return err
+		}
 		return now.save(k.Evidence)
 	})
 	if err != nil {
@@ -89,6 +92,20 @@ func (a *app) unpack(name string, digests []string, dir string) error {
 	}
 	a.note("no signature is verified yet; that does: " + next)
 	return a.emit(form{document: func() any { return doc }, text: func(w io.Writer) { doc.text(w, "  left out") }})
+}
+
+// saveAdded writes the bundles that were added, by their digest.
+func (s *store) saveAdded(added []kit.Added) error {
+	for _, x := range added {
+		path := filepath.FromSlash(x.Name())
+		if err := s.root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := writeFile(s.root, path, x.Data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // takes returns an error unless the store has no lockfile, or that of the kit.

@@ -3,10 +3,12 @@
 //
 // A kit is a tar archive (POSIX.1-1988 ustar) of regular files:
 //
-//	.mcpsign/sha256-HEX   each bundle, key and root that the lockfile names, by its SHA-256
-//	authority/NAME        policies, keys and roots that whoever packed the kit named, if any
-//	mcpsign.lock.json     the lockfile
+//	.mcpsign/for-ID/sha256-HEX   bundles that were added for a server of the lockfile, if any
+//	.mcpsign/sha256-HEX          each bundle, key and root that the lockfile names, by its SHA-256
+//	authority/NAME               policies, keys and roots that whoever packed the kit named, if any
+//	mcpsign.lock.json            the lockfile
 //
+// ID is the first 12 hexadecimal digits of the SHA-256 of the server's name.
 // Nothing is missing that the lockfile names, and nothing else is there. The
 // same files are always the same bytes: members are sorted by their names and
 // each is there once; mode is 0644, owner, group and time are 0, names of
@@ -15,8 +17,9 @@
 // follows. [Parse] refuses what [Kit.Format] would not write, so that the
 // SHA-256 of a kit says all that is in it, and any tar program unpacks one.
 //
-// A file is not empty and has at most 4 MiB, the lockfile at most 64 MiB, the
-// kit at most 256 MiB, with at most 64 files of authority. NAME has 1 to 64
+// A file is not empty and has at most 4 MiB, an added bundle 1 MiB, the lockfile
+// at most 64 MiB, the kit at most 256 MiB, with at most 64 files of authority and
+// 64 added bundles a server. NAME has 1 to 64
 // letters, digits and ._- of ASCII, the first and the last a letter or digit;
 // no two are the same but for the case.
 //
@@ -44,6 +47,7 @@ const (
 )
 
 const (
+	addedPrefix     = ".mcpsign/for-"
 	evidencePrefix  = ".mcpsign/sha256-"
 	authorityPrefix = "authority/"
 	lockName        = "mcpsign.lock.json"
@@ -53,7 +57,25 @@ const (
 type Kit struct {
 	Lock      *lock.File
 	Evidence  [][]byte // what Named names, each once; Parse returns it sorted by SHA-256
+	Added     []Added  // Parse returns it sorted by folder, SHA-256
 	Authority []File   // Parse returns it sorted by name
+}
+
+// An Added is a bundle that was added for a server.
+type Added struct {
+	Folder string // Folder of the server's name
+	Data   []byte
+}
+
+// Folder returns the folder, in the one of the evidence, of the bundles that
+// were added for a server.
+func Folder(server string) string {
+	return "for-" + lock.Digest(sha256.Sum256([]byte(server))).Hex()[:12]
+}
+
+// Name returns where the bundle lies beside the lockfile, with slashes.
+func (a Added) Name() string {
+	return ".mcpsign/" + a.Folder + "/sha256-" + lock.Digest(sha256.Sum256(a.Data)).Hex()
 }
 
 // A File is a file of authority.
@@ -111,6 +133,9 @@ func (k *Kit) check() error {
 			return fmt.Errorf("evidence %s is missing, which the lockfile names", d)
 		}
 	}
+	if err := k.checkAdded(); err != nil {
+		return err
+	}
 	if len(k.Authority) > MaxAuthority {
 		return fmt.Errorf("%d files of authority, at most %d are carried", len(k.Authority), MaxAuthority)
 	}
@@ -124,6 +149,30 @@ func (k *Kit) check() error {
 			return fmt.Errorf("authority: two files are called %s, or that but for the case", f.Name)
 		}
 		folded[name] = true
+	}
+	return nil
+}
+
+// checkAdded reports what is wrong with the bundles that were added.
+func (k *Kit) checkAdded() error {
+	known := map[string]bool{}
+	for _, s := range k.Lock.Servers {
+		known[Folder(s.Name)] = true
+	}
+	counts := map[string]int{}
+	there := map[string]bool{}
+	for _, a := range k.Added {
+		name := a.Name()
+		switch {
+		case !known[a.Folder]:
+			return fmt.Errorf("%s is of no server of the lockfile", name)
+		case there[name]:
+			return fmt.Errorf("%s is there twice", name)
+		}
+		there[name] = true
+		if counts[a.Folder]++; counts[a.Folder] > lock.MaxBundles {
+			return fmt.Errorf("%s has more than %d bundles", a.Folder, lock.MaxBundles)
+		}
 	}
 	return nil
 }
@@ -169,6 +218,13 @@ func (k *Kit) add(m *member) (err error) {
 			return fmt.Errorf("its SHA-256 is %s", d.Hex())
 		}
 		k.Evidence = append(k.Evidence, m.data)
+	case addedMember:
+		folder, _, _ := strings.Cut(strings.TrimPrefix(m.name, ".mcpsign/"), "/")
+		a := Added{folder, m.data}
+		if a.Name() != m.name {
+			return fmt.Errorf("its SHA-256 is %s", lock.Digest(sha256.Sum256(m.data)).Hex())
+		}
+		k.Added = append(k.Added, a)
 	case authorityMember:
 		if len(k.Authority) == MaxAuthority {
 			return fmt.Errorf("more than %d files of authority", MaxAuthority)
@@ -202,6 +258,9 @@ func (k *Kit) format() ([]byte, error) {
 	files := []File{{lockName, text}}
 	for _, data := range k.Evidence {
 		files = append(files, File{evidencePrefix + lock.Digest(sha256.Sum256(data)).Hex(), data})
+	}
+	for _, a := range k.Added {
+		files = append(files, File{a.Name(), a.Data})
 	}
 	for _, f := range k.Authority {
 		files = append(files, File{authorityPrefix + f.Name, f.Data})

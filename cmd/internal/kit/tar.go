@@ -76,11 +76,15 @@ type kind int
 
 const (
 	evidenceMember kind = iota + 1
+	addedMember
 	authorityMember
 	lockMember
 )
 
-var evidenceName = regexp.MustCompile(`^` + regexp.QuoteMeta(evidencePrefix) + `[0-9a-f]{64}$`)
+var (
+	evidenceName = regexp.MustCompile(`^` + regexp.QuoteMeta(evidencePrefix) + `[0-9a-f]{64}$`)
+	addedName    = regexp.MustCompile(`^` + regexp.QuoteMeta(addedPrefix) + `[0-9a-f]{12}/sha256-[0-9a-f]{64}$`)
+)
 
 // classify returns the kind of a member and how many bytes it can have.
 func classify(name string) (kind, int, error) {
@@ -89,6 +93,9 @@ func classify(name string) (kind, int, error) {
 	}
 	if evidenceName.MatchString(name) {
 		return evidenceMember, MaxFile, nil
+	}
+	if addedName.MatchString(name) {
+		return addedMember, lock.MaxBundle, nil
 	}
 	if base, ok := strings.CutPrefix(name, authorityPrefix); ok {
 		return authorityMember, MaxFile, CheckName(base)
