@@ -25,6 +25,18 @@ func findingDocs(findings []lint.Finding) []findingDoc {
 	return docs
 }
 
+// maxFindings is how many findings are shown in passing.
+const maxFindings = 50
+
+// noteFindings prints the first findings to standard error.
+func (a *app) noteFindings(findings []lint.Finding) {
+	shown := findings[:min(len(findings), maxFindings)]
+	findingText(a.Stderr, shown)
+	if more := len(findings) - len(shown); more > 0 {
+		a.note(fmt.Sprintf("the lint has %d findings more: mcpsign check --lint shows them all", more))
+	}
+}
+
 // findingText prints findings, one a line.
 func findingText(w io.Writer, findings []lint.Finding) {
 	for _, f := range findings {

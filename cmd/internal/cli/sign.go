@@ -80,7 +80,7 @@ func (a *app) sign(ctx context.Context, name string, s source, f *signFlags) err
 	if err != nil {
 		return err
 	}
-	findingText(a.Stderr, lint.Check(listing, name, nil))
+	a.noteFindings(lint.Check(listing, name, nil))
 	statement, err := a.statement(ctx, name, listing, f)
 	if err != nil {
 		return err
