@@ -12,12 +12,12 @@ import (
 
 // machine returns a system with the files and the environment given.
 func machine(goos string, files map[string]string, env map[string]string) hosts.System {
-	s := hosts.System{OS: goos, Home: "/home/ann", Dir: "/work/proj"}
+	s := hosts.System{OS: goos, Home: "/home/ann", Dir: "/srv/proj"}
 	switch goos {
 	case "darwin":
 		s.Home = "/Users/ann"
 	case "windows":
-		s.Home, s.Dir = `C:\Users\ann`, `C:\work\proj`
+		s.Home, s.Dir = `C:\Users\ann`, `C:\srv\proj`
 	}
 	s.LookupEnv = lookup(env)
 	s.ReadFile = func(name string) ([]byte, error) {

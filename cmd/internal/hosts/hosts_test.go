@@ -29,25 +29,25 @@ func TestPaths(t *testing.T) {
 		{os: "windows", host: "claude-desktop", file: `C:\Users\ann\AppData\Roaming\Claude\claude_desktop_config.json`, text: `{"mcpServers": ` + stdio + `}`},
 		{os: "windows", host: "claude-desktop", file: `D:\r\Claude\claude_desktop_config.json`, text: `{"mcpServers": ` + stdio + `}`, env: map[string]string{"APPDATA": `D:\r\`}},
 		{os: "windows", host: "claude-desktop", file: `D:\l\Packages\Claude_pzs8sxrjxfjjc\LocalCache\Roaming\Claude\claude_desktop_config.json`, text: `{"mcpServers": ` + stdio + `}`, env: map[string]string{"LOCALAPPDATA": `D:\l`}},
-		{os: "linux", host: "claude-code", file: "/work/proj/.mcp.json", text: `{"mcpServers": ` + stdio + `}`, project: true},
+		{os: "linux", host: "claude-code", file: "/srv/proj/.mcp.json", text: `{"mcpServers": ` + stdio + `}`, project: true},
 		{os: "linux", host: "claude-code", file: "/home/ann/.claude.json", text: `{"mcpServers": ` + stdio + `}`},
-		{os: "linux", host: "claude-code", file: "/home/ann/.claude.json", text: strings.ReplaceAll(project(stdio), "DIR", "/work/proj")},
+		{os: "linux", host: "claude-code", file: "/home/ann/.claude.json", text: strings.ReplaceAll(project(stdio), "DIR", "/srv/proj")},
 		{os: "linux", host: "claude-code", file: "/c/.claude.json", text: `{"mcpServers": ` + stdio + `}`, env: map[string]string{"CLAUDE_CONFIG_DIR": "/c"}},
-		{os: "windows", host: "claude-code", file: `C:\Users\ann\.claude.json`, text: strings.ReplaceAll(project(stdio), "DIR", "c:/work/proj")},
-		{os: "windows", host: "claude-code", file: `C:\Users\ann\.claude.json`, text: strings.ReplaceAll(project(stdio), "DIR", `C:\\work\\proj`)},
-		{os: "windows", host: "claude-code", file: `C:\work\proj\.mcp.json`, text: `{"mcpServers": ` + stdio + `}`, project: true},
+		{os: "windows", host: "claude-code", file: `C:\Users\ann\.claude.json`, text: strings.ReplaceAll(project(stdio), "DIR", "c:/srv/proj")},
+		{os: "windows", host: "claude-code", file: `C:\Users\ann\.claude.json`, text: strings.ReplaceAll(project(stdio), "DIR", `C:\\srv\\proj`)},
+		{os: "windows", host: "claude-code", file: `C:\srv\proj\.mcp.json`, text: `{"mcpServers": ` + stdio + `}`, project: true},
 		{os: "linux", host: "cursor", file: "/home/ann/.cursor/mcp.json", text: `{"mcpServers": ` + stdio + `}`},
-		{os: "linux", host: "cursor", file: "/work/proj/.cursor/mcp.json", text: `{"mcpServers": ` + stdio + `}`, project: true},
+		{os: "linux", host: "cursor", file: "/srv/proj/.cursor/mcp.json", text: `{"mcpServers": ` + stdio + `}`, project: true},
 		{os: "windows", host: "cursor", file: `C:\Users\ann\.cursor\mcp.json`, text: `{"mcpServers": ` + stdio + `}`},
-		{os: "linux", host: "vscode", file: "/work/proj/.vscode/mcp.json", text: `{"servers": ` + stdio + `}`, project: true},
+		{os: "linux", host: "vscode", file: "/srv/proj/.vscode/mcp.json", text: `{"servers": ` + stdio + `}`, project: true},
 		{os: "linux", host: "vscode", file: "/home/ann/.config/Code/User/mcp.json", text: `{"servers": ` + stdio + `}`},
 		{os: "darwin", host: "vscode", file: "/Users/ann/Library/Application Support/Code/User/mcp.json", text: `{"servers": ` + stdio + `}`},
 		{os: "windows", host: "vscode", file: `C:\Users\ann\AppData\Roaming\Code\User\mcp.json`, text: `{"servers": ` + stdio + `}`},
 		{os: "linux", host: "windsurf", file: "/home/ann/.codeium/windsurf/mcp_config.json", text: `{"mcpServers": ` + stdio + `}`},
 		{os: "linux", host: "gemini", file: "/home/ann/.gemini/settings.json", text: `{"mcpServers": ` + stdio + `}`},
-		{os: "darwin", host: "gemini", file: "/work/proj/.gemini/settings.json", text: `{"mcpServers": ` + stdio + `}`, project: true},
+		{os: "darwin", host: "gemini", file: "/srv/proj/.gemini/settings.json", text: `{"mcpServers": ` + stdio + `}`, project: true},
 		{os: "linux", host: "codex", file: "/home/ann/.codex/config.toml", text: table},
-		{os: "linux", host: "codex", file: "/work/proj/.codex/config.toml", text: table, project: true},
+		{os: "linux", host: "codex", file: "/srv/proj/.codex/config.toml", text: table, project: true},
 		{os: "windows", host: "codex", file: `E:\codex\config.toml`, text: table, env: map[string]string{"CODEX_HOME": `E:\codex`}},
 	}
 	seen := map[string]bool{}
@@ -70,17 +70,17 @@ func TestPaths(t *testing.T) {
 
 func TestPrecedence(t *testing.T) {
 	one := func(command string) string { return `{"mcpServers": {"x": {"command": "` + command + `"}}}` }
-	claude := `{"mcpServers": {"x": {"command": "user"}}, "projects": {"/work/proj": {"mcpServers": {"x": {"command": "local"}}}}}`
+	claude := `{"mcpServers": {"x": {"command": "user"}}, "projects": {"/srv/proj": {"mcpServers": {"x": {"command": "local"}}}}}`
 	tests := []struct {
 		host  string
 		files map[string]string
 		want  string
 		notes int
 	}{
-		{"claude-code", map[string]string{"/home/ann/.claude.json": claude, "/work/proj/.mcp.json": one("project")}, "local", 2},
-		{"claude-code", map[string]string{"/home/ann/.claude.json": one("user"), "/work/proj/.mcp.json": one("project")}, "project", 1},
-		{"cursor", map[string]string{"/home/ann/.cursor/mcp.json": one("user"), "/work/proj/.cursor/mcp.json": one("project")}, "project", 1},
-		{"gemini", map[string]string{"/home/ann/.gemini/settings.json": one("user"), "/work/proj/.gemini/settings.json": one("project")}, "project", 1},
+		{"claude-code", map[string]string{"/home/ann/.claude.json": claude, "/srv/proj/.mcp.json": one("project")}, "local", 2},
+		{"claude-code", map[string]string{"/home/ann/.claude.json": one("user"), "/srv/proj/.mcp.json": one("project")}, "project", 1},
+		{"cursor", map[string]string{"/home/ann/.cursor/mcp.json": one("user"), "/srv/proj/.cursor/mcp.json": one("project")}, "project", 1},
+		{"gemini", map[string]string{"/home/ann/.gemini/settings.json": one("user"), "/srv/proj/.gemini/settings.json": one("project")}, "project", 1},
 	}
 	for _, tt := range tests {
 		e := find(t, machine("linux", tt.files, nil), tt.host, "x")
@@ -92,7 +92,7 @@ func TestPrecedence(t *testing.T) {
 
 // Codex merges two tables of one name key by key: neither of the two is what it starts.
 func TestMerged(t *testing.T) {
-	s := machine("linux", map[string]string{"/home/ann/.codex/config.toml": table, "/work/proj/.codex/config.toml": "[mcp_servers.x]\ncommand = \"evil\"\n[mcp_servers.y]\ncommand = \"y\"\n"}, nil)
+	s := machine("linux", map[string]string{"/home/ann/.codex/config.toml": table, "/srv/proj/.codex/config.toml": "[mcp_servers.x]\ncommand = \"evil\"\n[mcp_servers.y]\ncommand = \"y\"\n"}, nil)
 	if e, err := s.Find("codex", "x"); err == nil || !strings.Contains(err.Error(), "merges the two") {
 		t.Errorf("got %v, %v", e, err)
 	}
@@ -118,7 +118,7 @@ func TestFindErrors(t *testing.T) {
 	if !errors.As(err, &missing) || len(missing.Files) != 2 || len(missing.Servers) != 2 {
 		t.Fatalf("unknown server: %v", err)
 	}
-	for _, want := range []string{`"x"`, "/work/proj/.cursor/mcp.json", "/home/ann/.cursor/mcp.json", "b", `a\u{1b}[31m`} {
+	for _, want := range []string{`"x"`, "/srv/proj/.cursor/mcp.json", "/home/ann/.cursor/mcp.json", "b", `a\u{1b}[31m`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}
@@ -242,10 +242,10 @@ func checkBad(t *testing.T, s hosts.System, host, want string) {
 func TestAll(t *testing.T) {
 	s := machine("linux", map[string]string{
 		"/home/ann/.cursor/mcp.json":  `{"mcpServers": {"c": {"command": "c"}, "b": {"command": "user"}}}`,
-		"/work/proj/.cursor/mcp.json": `{"mcpServers": {"b": {"command": "project"}, "a": {"url": "https://a.example", "disabled": true}}}`,
+		"/srv/proj/.cursor/mcp.json": `{"mcpServers": {"b": {"command": "project"}, "a": {"url": "https://a.example", "disabled": true}}}`,
 	}, nil)
 	all, err := s.All("cursor")
-	if err != nil || fmt.Sprint(all) != "[cursor/a (/work/proj/.cursor/mcp.json:1) cursor/b (/work/proj/.cursor/mcp.json:1) cursor/c (/home/ann/.cursor/mcp.json:1)]" {
+	if err != nil || fmt.Sprint(all) != "[cursor/a (/srv/proj/.cursor/mcp.json:1) cursor/b (/srv/proj/.cursor/mcp.json:1) cursor/c (/home/ann/.cursor/mcp.json:1)]" {
 		t.Errorf("got %v, %v", all, err)
 	}
 	if len(all) == 3 && (!all[0].Disabled || all[1].Disabled || len(all[1].Notes) != 1) {
@@ -263,7 +263,7 @@ func TestAround(t *testing.T) {
 		t.Errorf("got line %d", e.Line)
 	}
 	text = "\ufeff// mine\n{\n  \"servers\": {\n    // the one\n    \"x\": {\n      \"command\": \"a\", /* old: \"b\" */\n      \"args\": [\"//no\", \"/*comment*/\",],\n    },\n  },\n}\n"
-	e := find(t, machine("linux", map[string]string{"/work/proj/.vscode/mcp.json": text}, nil), "vscode", "x")
+	e := find(t, machine("linux", map[string]string{"/srv/proj/.vscode/mcp.json": text}, nil), "vscode", "x")
 	if e.Line != 5 || !slices.Equal(e.Command, []string{"a", "//no", "/*comment*/"}) {
 		t.Errorf("got line %d, %q", e.Line, e.Command)
 	}

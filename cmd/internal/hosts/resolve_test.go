@@ -30,10 +30,10 @@ func TestResolve(t *testing.T) {
 		{"claude-code", `{"command": "a", "args": ["${TRICK}"]}`, "[a][${KEY} ${env:KEY} $KEY]"},
 
 		{"cursor", `{"command": "${userHome}/a", "args": ["${workspaceFolder}", "${workspaceFolderBasename}", "${pathSeparator}${/}", "${env:KEY}", "${KEY}", "${input:x}"], "env": {"A": "${env:TRICK}"}, "cwd": "${workspaceFolder}/s"}`,
-			"[/home/ann/a][/work/proj][proj][//][s3cr3t][${KEY}][${input:x}] in /work/proj/s A=${KEY} ${env:KEY} $KEY"},
+			"[/home/ann/a][/srv/proj][proj][//][s3cr3t][${KEY}][${input:x}] in /srv/proj/s A=${KEY} ${env:KEY} $KEY"},
 		{"cursor", `{"url": "${env:HOST_URL}", "headers": {"X-K": "${env:KEY}"}}`, "https://api.example X-K: s3cr3t"},
 
-		{"vscode", `{"type": "stdio", "command": "sh", "args": ["-c", "echo ${HOME}", "${cwd}"], "env": {"A": "${input:api-key}", "E": "${env:EMPTY}"}}`, "[sh][-c][echo ${HOME}][/work/proj] A=s3cr3t-typed E="},
+		{"vscode", `{"type": "stdio", "command": "sh", "args": ["-c", "echo ${HOME}", "${cwd}"], "env": {"A": "${input:api-key}", "E": "${env:EMPTY}"}}`, "[sh][-c][echo ${HOME}][/srv/proj] A=s3cr3t-typed E="},
 		{"vscode", `{"type": "sse", "url": "https://a.example/sse", "headers": {"K": "${input:API_KEY}"}}`, "https://a.example/sse K: s3cr3t-typed"},
 
 		{"windsurf", `{"command": "${env:low}", "args": ["${workspaceFolder}", "${input:x}"]}`, "[l][${workspaceFolder}][${input:x}]"},
