@@ -43,12 +43,10 @@ func (s *store) report(entries ...entry) *report {
 // newEntry returns the entry of a judgement.
 func newEntry(j *judgement, outcome error) entry {
 	e := entry{server: j.server, judgement: j, err: outcome}
-	if j.entry != nil && j.compare {
+	if j.entry != nil && j.compare && j.source != "" { // the lockfile itself differs from nothing
 		e.changes = j.entry.Diff(j.listing)
-		if j.source != "" { // the lockfile itself says nothing new of the server
-			e.info = lock.CompareInfo(j.entry.Info, j.listing.Info())
-			e.launch = launchNote(j.entry.Source, j.launch)
-		}
+		e.info = lock.CompareInfo(j.entry.Info, j.listing.Info())
+		e.launch = launchNote(j.entry.Source, j.launch)
 	}
 	return e
 }
