@@ -48,9 +48,9 @@ func newJob(t *testing.T) *job {
 	for name, file := range map[string]string{"GITHUB_OUTPUT": "output", "GITHUB_PATH": "path", "GITHUB_STEP_SUMMARY": "summary"} {
 		j.env[name] = filepath.Join(j.dir, file)
 	}
-	j.env["XDG_STATE_HOME"] = filepath.Join(j.dir, "state")
+	j.env["XDG_STATE_HOME"], j.env["XDG_CONFIG_HOME"] = filepath.Join(j.dir, "state"), filepath.Join(j.dir, "config")
 	lock := exec.Command("mcpsign", "lock", "weather", "listing.json")
-	lock.Dir, lock.Env = j.dir, append(os.Environ(), "XDG_STATE_HOME="+j.env["XDG_STATE_HOME"])
+	lock.Dir, lock.Env = j.dir, append(os.Environ(), "XDG_STATE_HOME="+j.env["XDG_STATE_HOME"], "XDG_CONFIG_HOME="+j.env["XDG_CONFIG_HOME"])
 	if out, err := lock.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -120,7 +120,7 @@ func newReader(t *testing.T) *reader {
 	if err := os.WriteFile(filepath.Join(dir, "listing.json"), []byte(listing), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return &reader{dir: dir, root: root, env: append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "MCPSIGN_PASSWORD=")}
+	return &reader{dir: dir, root: root, env: append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "MCPSIGN_PASSWORD=")}
 }
 
 // do does what a line says. A line of a kind that is not known here is an

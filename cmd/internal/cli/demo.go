@@ -110,7 +110,7 @@ func (a *app) demoStep(ctx context.Context, self, dir string, s demoStep) error 
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, self, real...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), passwordVariable+"=", s.env)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"), passwordVariable+"=", s.env)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	var exit *exec.ExitError
