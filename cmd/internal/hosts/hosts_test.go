@@ -241,7 +241,7 @@ func checkBad(t *testing.T, s hosts.System, host, want string) {
 
 func TestAll(t *testing.T) {
 	s := machine("linux", map[string]string{
-		"/home/ann/.cursor/mcp.json":  `{"mcpServers": {"c": {"command": "c"}, "b": {"command": "user"}}}`,
+		"/home/ann/.cursor/mcp.json": `{"mcpServers": {"c": {"command": "c"}, "b": {"command": "user"}}}`,
 		"/srv/proj/.cursor/mcp.json": `{"mcpServers": {"b": {"command": "project"}, "a": {"url": "https://a.example", "disabled": true}}}`,
 	}, nil)
 	all, err := s.All("cursor")
