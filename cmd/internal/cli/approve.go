@@ -143,10 +143,11 @@ func (a *app) show(j *judgement, pinned *lock.Server, file *lock.File) error {
 }
 
 // display shows a text that someone has to read. Standard output is for the
-// result, if that is for a program.
+// result, if that is for a program; and if it goes to a file, whoever is asked at
+// the terminal would not see it.
 func (a *app) display(text string) error {
 	out := a.Stdout
-	if !a.wants(formatText) {
+	if stdout, ok := out.(*output); !a.wants(formatText) || ok && !stdout.terminal() && isTerminal(a.Stderr) {
 		out = a.Stderr
 	}
 	_, err := io.WriteString(out, text)
