@@ -41,9 +41,10 @@
 // entry in the configuration of claude-desktop, claude-code, cursor, vscode,
 // windsurf, gemini or codex. Flags stand before the --.
 //
-// Check and diff without SOURCE, and list, digest, check and diff with --all,
-// launch what the lockfile records; --run allows that where there is no terminal
-// to ask at. With --all client:HOST they and lock are about every entry there.
+// Check, diff and approve without SOURCE, and list, digest, check and diff with
+// --all, launch what the lockfile records; --run allows that where there is no
+// terminal to ask at, and so it does for a client's entry that is in the project's
+// own folder. With --all client:HOST they and lock are about every entry there.
 //
 // # Statements
 //

@@ -41,7 +41,6 @@ rule refuses can't be approved. Without a terminal --listing names what was read
 	flags := cmd.Flags()
 	flags.StringVar(&f.listing, "listing", "", "digest of the listing that was read; approves without asking")
 	flags.BoolVar(&f.downgrade, "downgrade", false, "accept a release older than the last one that was seen")
-	flags.BoolVar(&f.all.run, "run", false, "launch what the lockfile records, without asking")
 	f.add(a, flags)
 	a.live.add(flags)
 	return cmd

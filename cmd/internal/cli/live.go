@@ -80,6 +80,11 @@ func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
 	if e.Transport == hosts.SSE {
 		return nil, fail(ExitServer, fmt.Errorf("%s has the HTTP transport of protocol version 2024-11-05, which is not supported", e), "see whether the server has an endpoint for streamable HTTP")
 	}
+	if !s.allowed {
+		if err := a.mayLaunchEntries([]*hosts.Entry{e}); err != nil {
+			return nil, err
+		}
+	}
 	launch, err := e.Resolve(a.LookupEnv)
 	if err != nil {
 		return nil, fail(ExitUsage, err, "set the variable, and export it")
@@ -99,6 +104,27 @@ func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
 		f.notes = append(f.notes, "the entry is disabled: the host does not start it")
 	}
 	return f, nil
+}
+
+// mayLaunchEntries asks whether the entries that a project's own configuration
+// has may be launched: it is the text of whoever wrote the project, and stands
+// before the user's.
+func (a *app) mayLaunchEntries(entries []*hosts.Entry) error {
+	var file string
+	var what []string
+	for _, e := range entries {
+		if !e.Project {
+			continue
+		}
+		file = e.File
+		switch s := clientSource(e); {
+		case s.URL != "" || secretArgument(s.Command) < 0:
+			what = append(what, launchText(s))
+		default:
+			what = append(what, quoteWords(s.Command[:1])+" ...")
+		}
+	}
+	return a.mayLaunch(file, what)
 }
 
 // clientEntry finds HOST/SERVER.

@@ -38,8 +38,7 @@ func (a *app) signCommand() *cobra.Command {
 		Short: "Sign the definitions of a release",
 		Long: `Sign every definition that a server lists: with a key, a certificate of one's own
 PKI (--cert), or keyless (--identity-token). The bundle is verified as a host would
-before it is written. A server is started twice, and must list the same. SOURCE is
-files, a URL, client:HOST/SERVER or -- COMMAND ARGS, as for list.`,
+before it is written. A server is started twice, and must list the same.`,
 		Example: `  mcpsign sign io.github.acme/weather listing.json --key acme.key --bundle r.sigstore.json
   mcpsign sign NAME SOURCE --identity-token FILE --signing-config FILE --trusted-root FILE --bundle FILE`,
 		RunE: func(cmd *cobra.Command, list []string) error {

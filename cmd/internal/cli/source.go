@@ -14,20 +14,21 @@ import (
 	"github.com/mcpsign/mcpsign/lock"
 )
 
-const sourceHelp = `SOURCE is files that hold the listing (JSON-RPC responses, results or an array of
-tools; several are parts of one listing), - for standard input, -- COMMAND ARGS to
-start a server, its URL, or client:HOST/SERVER, an entry of a host's configuration.`
+const sourceHelp = `SOURCE is files with a listing (several are its parts), - for standard input, -- COMMAND
+ARGS to start a server, its URL, or client:HOST/SERVER, an entry of a host's configuration.`
 
 // sourceFlags say how a live server is asked.
 type sourceFlags struct {
 	headers []string
 	timeout time.Duration
+	run     bool // what others wrote down may be launched
 }
 
 func (f *sourceFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.headers, "header", nil, "`'NAME: VALUE'` for a URL; ${VARIABLE} and, as the whole value, @FILE keep secrets out of it (repeatable)")
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "how long a server may take to list everything")
-	group(flags, "Flags of a live source", "header", "timeout")
+	flags.BoolVar(&f.run, "run", false, "launch what the lockfile or a project's configuration says, without asking")
+	group(flags, "Flags of a live source", "header", "timeout", "run")
 }
 
 // A source says where a listing comes from. One of its parts is set.
@@ -37,6 +38,7 @@ type source struct {
 	url     string
 	client  string // HOST/SERVER
 	headers []lock.Header
+	allowed bool   // someone has said that the client's entry may be launched
 	dir     string // in which a command is started; empty: the working directory
 }
 

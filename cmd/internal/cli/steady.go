@@ -21,6 +21,7 @@ func (a *app) steady(ctx context.Context, s source, first *lock.Listing, exclude
 		return fail(ExitInternal, err, "")
 	}
 	defer os.RemoveAll(dir)
+	s.allowed = true // as it was the first time
 	elsewhere := s
 	elsewhere.dir = dir
 	second, err := a.listing(ctx, elsewhere)

@@ -20,12 +20,11 @@ import (
 // connection, and most of the time it is waited for.
 const maxLive = 8
 
-// allFlags choose many servers, and allow what a lockfile says to be launched.
-type allFlags struct{ all, run bool }
+// allFlags choose many servers.
+type allFlags struct{ all bool }
 
 func (f *allFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.all, "all", false, "every server of the lockfile, or of the SOURCEs client:HOST")
-	flags.BoolVar(&f.run, "run", false, "launch what the lockfile records, without asking")
 }
 
 // A target is one of the servers a command is about.
@@ -87,7 +86,7 @@ func (a *app) recordedTargets(cmd *cobra.Command, st *store, names, list []strin
 	if t.err != nil {
 		return nil, t.err
 	}
-	return []target{t}, a.mayRun([]target{t}, f.run)
+	return []target{t}, a.mayRun([]target{t})
 }
 
 func (a *app) allTargets(cmd *cobra.Command, st *store, list []string, f *allFlags) ([]target, error) {
@@ -105,7 +104,7 @@ func (a *app) allTargets(cmd *cobra.Command, st *store, list []string, f *allFla
 		for i := range st.file.Servers {
 			targets = append(targets, a.recorded(&st.file.Servers[i]))
 		}
-		return targets, a.mayRun(targets, f.run)
+		return targets, a.mayRun(targets)
 	}
 	for _, w := range list {
 		host := strings.TrimPrefix(w, clientPrefix)
@@ -116,8 +115,11 @@ func (a *app) allTargets(cmd *cobra.Command, st *store, list []string, f *allFla
 		if err != nil {
 			return nil, fail(ExitUsage, err, "")
 		}
+		if err := a.mayLaunchEntries(entries); err != nil {
+			return nil, err
+		}
 		for _, e := range entries {
-			targets = append(targets, target{name: e.Server, source: source{client: e.Host + "/" + e.Server}})
+			targets = append(targets, target{name: e.Server, source: source{client: e.Host + "/" + e.Server, allowed: true}})
 		}
 	}
 	return targets, nil
@@ -129,7 +131,7 @@ func (a *app) recorded(entry *lock.Server) target {
 	from := entry.Source
 	switch {
 	case from.Client != "":
-		t.source = source{client: from.Client}
+		t.source = source{client: from.Client, allowed: true} // by mayRun
 		e, err := a.clientEntry(from.Client)
 		if err == nil && !slices.Equal(e.Command, from.Command) || err == nil && withoutSecrets(e.URL) != from.URL {
 			err = fmt.Errorf("%s launches something else than when it was locked", t.source)
@@ -147,22 +149,27 @@ func (a *app) recorded(entry *lock.Server) target {
 
 // mayRun asks whether what the lockfile records may be launched. A lockfile
 // comes with a checkout, and anyone may have written into it.
-func (a *app) mayRun(targets []target, run bool) error {
+func (a *app) mayRun(targets []target) error {
 	var what []string
 	for _, t := range targets {
 		if t.err == nil {
 			what = append(what, t.source.String())
 		}
 	}
-	if run || len(what) == 0 || a.offline { // which refuses it, whatever the answer
+	return a.mayLaunch(a.lock, what)
+}
+
+// mayLaunch asks whether what a file says may be launched: --run, or someone at
+// the terminal.
+func (a *app) mayLaunch(file string, what []string) error {
+	if a.live.run || a.offline || len(what) == 0 { // offline nothing is launched
 		return nil
 	}
 	const hint = "read it, then allow it with --run"
-	refused := fmt.Errorf("%s says to launch %s", lock.Visible(a.lock), strings.Join(what, "; "))
 	if !isTerminal(a.Stdin) || !isTerminal(a.Stderr) {
-		return fail(ExitInput, refused, hint)
+		return fail(ExitInput, fmt.Errorf("%s says to launch %s", lock.Visible(file), strings.Join(what, "; ")), hint)
 	}
-	fmt.Fprintf(a.Stderr, "%s launches:\n", lock.Visible(a.lock))
+	fmt.Fprintf(a.Stderr, "%s launches:\n", lock.Visible(file))
 	for _, w := range what {
 		fmt.Fprintf(a.Stderr, "  %s\n", w)
 	}
