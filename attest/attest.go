@@ -65,7 +65,7 @@ func findSubject(subjects []Subject, k lock.Kind, name string) (Subject, bool) {
 // A Statement is an in-toto statement of one of four kinds, which
 // PredicateType tells apart:
 //
-//	PredicateType         Release, Subjects, Find, SameSubjects
+//	PredicateType         Release, Subjects, Find, Surface
 //	ApprovalType          Approval, Approved, Approves
 //	RevocationType        Revocation, Revokes, RevokesStatement
 //	any other             Foreign

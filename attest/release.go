@@ -76,12 +76,20 @@ func (s *Statement) Find(k lock.Kind, name string) (Subject, bool) {
 	return Subject{}, false
 }
 
-// SameSubjects reports whether s and t vouch for the same definitions. A
-// statement of another kind vouches for none, and is not the same as any.
-func (s *Statement) SameSubjects(t *Statement) bool {
-	a, ok := s.content.(*definitions)
-	b, also := t.content.(*definitions)
-	return ok && also && slices.Equal(a.subjects, b.subjects)
+// Surface returns the listing digest of exactly the definitions that s vouches
+// for, see lock.SurfaceDigest; the zero Digest for a statement of another kind.
+func (s *Statement) Surface() lock.Digest {
+	d, ok := s.content.(*definitions)
+	if !ok {
+		return lock.Digest{}
+	}
+	return lock.SurfaceDigest(func(yield func(string, lock.Digest) bool) {
+		for _, x := range d.subjects {
+			if !yield(x.ID(), x.Digest) {
+				return
+			}
+		}
+	})
 }
 
 func (d *definitions) predicateType() string { return PredicateType }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -382,15 +383,28 @@ func (l *Listing) Digest() (Digest, error) {
 	if len(l.Definitions) == 0 {
 		return Digest{}, errors.New("no listing digest: the listing is empty")
 	}
+	return SurfaceDigest(func(yield func(string, Digest) bool) {
+		for _, d := range l.Definitions {
+			if !yield(d.ID(), d.digest) {
+				return
+			}
+		}
+	}), nil
+}
+
+// SurfaceDigest returns the digest of a listing that has exactly these
+// definitions: their IDs, sorted by kind and name, and their digests. See
+// Listing.Digest.
+func SurfaceDigest(definitions iter.Seq2[string, Digest]) Digest {
 	b := []byte{'['}
-	for i, d := range l.Definitions {
-		if i > 0 {
+	for id, d := range definitions {
+		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = canonical.AppendString(append(b, '['), d.ID())
-		b = append(append(append(b, `,"`...), d.digest.String()...), `"]`...)
+		b = canonical.AppendString(append(b, '['), id)
+		b = append(append(append(b, `,"`...), d.String()...), `"]`...)
 	}
-	return sha256.Sum256(append(b, ']')), nil
+	return sha256.Sum256(append(b, ']'))
 }
 
 // ToolSetDigest returns SHA-256 over the RFC 8785 form of the array of the

@@ -23,6 +23,7 @@ type evidence struct {
 	raw       []byte
 	signer    lock.Signer
 	statement *attest.Statement
+	surface   lock.Digest   // of a statement about definitions
 	times     []time.Time   // verified; empty for a key without timestamp
 	trust     []lock.Digest // material it was verified with, sorted
 	key       *trustedKey   // nil for a certificate
@@ -85,7 +86,7 @@ func (m *material) verifyEntity(b *entity, data []byte, d *domain) (*evidence, *
 		}
 		return nil, &badEvidence{reason, e.signer, err}
 	}
-	e.statement = statement
+	e.statement, e.surface = statement, statement.Surface()
 	return e, nil
 }
 

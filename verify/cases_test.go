@@ -183,13 +183,13 @@ func TestNotForThis(t *testing.T) {
 		{"expired", p.sign(t, abc, early), now.AddDate(1, 0, 0), nil, 0, Expired, "expired"},
 		{"expired, other time zone", p.sign(t, abc, early), now.AddDate(1, 0, 0).In(time.FixedZone("", -12*3600)), nil, 0, Expired, "expired"},
 
-		{"as old as what was seen", p.sign(t, abc), now, []HighWater{{p.signer(), 100}}, 0, "", ""},
-		{"older than what was seen", p.sign(t, abc), now, []HighWater{{p.signer(), 101}}, 0, Rollback, "sequence 100, and sequence 101 of the same signer was seen"},
-		{"older than the highest seen", p.sign(t, abc), now, []HighWater{{p.signer(), 7}, {p.signer(), 102}, {p.signer(), 8}}, 0, Rollback, "sequence 102"},
-		{"older than what another signed", p.sign(t, abc), now, []HighWater{{other.signer(), lock.MaxSequence}}, 0, "", ""},
-		{"older than what nobody signed", p.sign(t, abc), now, []HighWater{{lock.Signer{}, lock.MaxSequence}}, 0, "", ""},
+		{"as old as what was seen", p.sign(t, abc), now, []HighWater{{Signer: p.signer(), Sequence: 100}}, 0, "", ""},
+		{"older than what was seen", p.sign(t, abc), now, []HighWater{{Signer: p.signer(), Sequence: 101}}, 0, Rollback, "sequence 100, and sequence 101 of the same signer was seen"},
+		{"older than the highest seen", p.sign(t, abc), now, []HighWater{{Signer: p.signer(), Sequence: 7}, {Signer: p.signer(), Sequence: 102}, {Signer: p.signer(), Sequence: 8}}, 0, Rollback, "sequence 102"},
+		{"older than what another signed", p.sign(t, abc), now, []HighWater{{Signer: other.signer(), Sequence: lock.MaxSequence}}, 0, "", ""},
+		{"older than what nobody signed", p.sign(t, abc), now, []HighWater{{Sequence: lock.MaxSequence}}, 0, "", ""},
 		{"older than the lock", p.sign(t, abc), now, nil, 101, Rollback, "sequence 101"},
-		{"lock lower than what was seen", p.sign(t, abc), now, []HighWater{{p.signer(), 101}}, 5, Rollback, "sequence 101"},
+		{"lock lower than what was seen", p.sign(t, abc), now, []HighWater{{Signer: p.signer(), Sequence: 101}}, 5, Rollback, "sequence 101"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := ask(listing(t, abc), tt.bundle)
@@ -232,7 +232,7 @@ func TestRollbackStays(t *testing.T) {
 	r := ask(listing(t, ab), p.sign(t, ab, sequence(17)))
 	d := v.Decide(r)
 	r.Lock, r.Seen = pin(t, v, listing(t, ab), r.Bundles...), d.HighWater()
-	if len(r.Seen) != 1 || r.Seen[0] != (HighWater{p.signer(), 17}) {
+	if len(r.Seen) != 1 || r.Seen[0].Signer != p.signer() || r.Seen[0].Sequence != 17 {
 		t.Fatalf("HighWater = %v", r.Seen)
 	}
 	r.Listing, r.Bundles = listing(t, abc), [][]byte{p.sign(t, abc, sequence(12))}
@@ -334,15 +334,71 @@ func TestEquivocation(t *testing.T) {
 				return
 			}
 			wantVerdicts(t, d, "tool:a deny equivocation; tool:b deny equivocation; tool:c deny equivocation")
-			if len(d.HighWater()) != 0 {
-				t.Errorf("HighWater = %v", d.HighWater())
+			if len(d.Evidence()) != 0 {
+				t.Errorf("Evidence = %v", d.Evidence())
+			}
+			// Whoever has seen them all takes none of them alone, and nothing
+			// older, but what is newer.
+			for _, b := range append(tt.bundles, older) {
+				r := ask(listing(t, abc), b)
+				r.Seen = d.HighWater()
+				if again := ruleFor(t, "", p, other).Decide(r); again.SignedErr() == nil {
+					t.Errorf("one alone: %s", verdicts(again))
+				}
+			}
+			r := ask(listing(t, abc), p.sign(t, abc, sequence(101)))
+			r.Seen = d.HighWater()
+			if err := ruleFor(t, "", p, other).Decide(r).SignedErr(); err != nil {
+				t.Error(err)
 			}
 		})
 	}
 	// Another publisher's statement is as good as ever.
 	d := ruleFor(t, "", p, other).Decide(ask(listing(t, abc), good, changed, other.sign(t, abc)))
-	if err := d.SignedErr(); err != nil || len(d.HighWater()) != 1 {
-		t.Error(err, d.HighWater())
+	if err := d.SignedErr(); err != nil || len(d.Evidence()) != 1 {
+		t.Error(err, d.Evidence())
+	}
+}
+
+// What someone signed is compared with what they were seen to sign with the
+// same sequence, if that statement is gone too.
+func TestSeenSurface(t *testing.T) {
+	p, other := newPublisher(t), newPublisher(t)
+	v := ruleFor(t, "", p, other)
+	seen := v.Decide(ask(listing(t, abc), p.sign(t, abc), p.sign(t, ab, variant("linux")))).HighWater()
+	if len(seen) != 1 || len(seen[0].Surfaces) != 2 {
+		t.Fatalf("HighWater = %v", seen)
+	}
+	const other1 = `{"tools":[{"name":"a"},{"name":"b"},{"name":"c"},{"name":"d"}]}`
+	for _, tt := range []struct {
+		name   string
+		bundle []byte
+		want   Reason // empty: accepted
+	}{
+		{"the same", p.sign(t, abc), ""},
+		{"the same, signed anew and said otherwise", p.sign(t, abc, complete), ""},
+		{"something else", p.sign(t, other1), Equivocation},
+		{"less", p.sign(t, ab), Equivocation},
+		{"less in a variant that was seen to have it", p.sign(t, ab, variant("linux")), ""},
+		{"more in a variant that was seen to have less", p.sign(t, abc, variant("linux")), Equivocation},
+		{"a variant that was not seen", p.sign(t, other1, variant("mac")), ""},
+		{"a later release", p.sign(t, other1, sequence(101)), ""},
+		{"an older release", p.sign(t, other1, sequence(99)), Rollback},
+		{"by someone else", other.sign(t, other1), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := ask(listing(t, abc), tt.bundle)
+			r.Seen = seen
+			d := v.Decide(r)
+			if tt.want == "" {
+				wantDiagnostics(t, d)
+				if len(d.Evidence()) != 1 {
+					t.Errorf("Evidence = %v", d.Evidence())
+				}
+				return
+			}
+			wantDiagnostics(t, d, tt.want)
+		})
 	}
 }
 
@@ -435,7 +491,7 @@ func TestEditedLock(t *testing.T) {
 	lower.Evidence = []lock.Evidence{honest.Evidence[0]}
 	lower.Evidence[0].Sequence = 1
 	r := ask(listing(t, ab), p.sign(t, ab, sequence(50)))
-	r.Lock, r.Seen = &lower, []HighWater{{p.signer(), 100}}
+	r.Lock, r.Seen = &lower, []HighWater{{Signer: p.signer(), Sequence: 100}}
 	wantDiagnostics(t, v.Decide(r), Rollback)
 	// Without a lock nothing is allowed either: someone must have approved it.
 	if d := v.Decide(ask(listing(t, ab), bundle)); d.Err() == nil {

@@ -27,7 +27,10 @@ func (d *Decision) choose(r *Request, q *requirement, acceptable []counted) []co
 			}
 		}
 		own = slices.DeleteFunc(own, func(c counted) bool { return c.statement.Release().Sequence < top })
-		if len(own) == 0 || d.equivocates(own) {
+		for _, c := range own {
+			d.high = raise(d.high, c)
+		}
+		if len(own) == 0 || d.equivocates(own, r.Seen) {
 			continue
 		}
 		chosen = append(chosen, slices.MaxFunc(own, func(a, b counted) int {
@@ -43,24 +46,42 @@ func (d *Decision) choose(r *Request, q *requirement, acceptable []counted) []co
 	return chosen
 }
 
+// raise adds a statement to what is to be remembered.
+func raise(high []HighWater, c counted) []HighWater {
+	sequence := c.statement.Release().Sequence
+	i := slices.IndexFunc(high, func(h HighWater) bool { return h.Signer.Same(c.signer) && h.Sequence == sequence })
+	if i < 0 {
+		return append(high, HighWater{c.signer, sequence, []Surface{c.surface()}})
+	}
+	high[i].Surfaces = appendNew(high[i].Surfaces, c.surface())
+	return high
+}
+
 // equivocates reports whether statements of one principal and sequence
-// contradict each other, and says so of each.
-func (d *Decision) equivocates(same []counted) bool {
-	found := false
-	for i, a := range same {
-		for _, b := range same[:i] {
-			if a.statement.Release().Variant == b.statement.Release().Variant && !a.statement.SameSubjects(b.statement) {
-				found = true
-			}
+// contradict each other, or what was seen with that sequence, and says so of
+// each.
+func (d *Decision) equivocates(same []counted, seen []HighWater) bool {
+	all := HighWater{Sequence: same[0].statement.Release().Sequence}
+	for _, c := range same {
+		all.Surfaces = append(all.Surfaces, c.surface())
+	}
+	for _, h := range seen {
+		if h.Sequence == all.Sequence && slices.ContainsFunc(same, func(c counted) bool { return h.Signer.Same(c.signer) || c.by.accepts(h.Signer) }) {
+			all.Surfaces = append(all.Surfaces, h.Surfaces...)
 		}
 	}
-	if found {
-		for _, c := range same {
-			d.diagnose(c.bundle, attest.PredicateType, &badEvidence{Equivocation, c.signer,
-				fmt.Errorf("statements of sequence %d contradict each other", c.statement.Release().Sequence)})
-		}
+	if !all.Contradictory() {
+		return false
 	}
-	return found
+	for _, c := range same {
+		d.diagnose(c.bundle, attest.PredicateType, &badEvidence{Equivocation, c.signer,
+			fmt.Errorf("statements of sequence %d contradict each other", all.Sequence)})
+	}
+	return true
+}
+
+func (c counted) surface() Surface {
+	return Surface{c.statement.Release().Variant, c.evidence.surface}
 }
 
 func covered(c counted, l *lock.Listing) int {

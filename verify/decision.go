@@ -70,6 +70,7 @@ type Decision struct {
 	diagnostics []Diagnostic
 	found       gathered
 	used        []counted
+	high        []HighWater
 	signatures  bool // the rule asks for signatures
 	err         error
 	parts       []*Decision // one a policy, if there are several
@@ -172,14 +173,24 @@ func (d *Decision) unless(fine func(Result) bool) error {
 	return nil
 }
 
-// HighWater returns the sequences of the statements that counted. They are to
-// be stored before anything is forwarded, and given as Seen the next time.
-func (d *Decision) HighWater() []HighWater {
-	var high []HighWater
+// HighWater returns the newest sequence of everyone who may sign, and what was
+// signed with it, contradictions included. It is to be stored before anything
+// is forwarded, and given as Seen the next time: of a signer what has the
+// highest sequence, and of one sequence all surfaces.
+func (d *Decision) HighWater() []HighWater { return slices.Clone(d.high) }
+
+// Evidence returns the statements that counted, as a lock entry records them.
+func (d *Decision) Evidence() []lock.Evidence {
+	var all []lock.Evidence
 	for _, c := range d.used {
-		high = append(high, HighWater{c.signer, c.statement.Release().Sequence})
+		all = append(all, c.record())
 	}
-	return high
+	return all
+}
+
+func (c counted) record() lock.Evidence {
+	rel := c.statement.Release()
+	return lock.Evidence{Variant: rel.Variant, Sequence: rel.Sequence, Signer: c.signer, Bundle: c.bundle, Trust: c.trust}
 }
 
 // Lists returns the numbers of the revocation lists that counted. They are to
@@ -198,7 +209,7 @@ func (d *Decision) Lists() []ListMark {
 func (d *Decision) Latest() time.Time {
 	var latest time.Time
 	for _, p := range append(d.parts, d) {
-		for _, c := range slices.Concat(append(p.found.attested, p.used, p.found.approvals)...) {
+		for _, c := range slices.Concat(append(slices.Clone(p.found.attested), p.found.releases, p.found.approvals)...) {
 			for _, t := range c.times {
 				if t.After(latest) {
 					latest = t
@@ -265,11 +276,10 @@ func (d *Decision) pin(s *lock.Server, x lock.Definition) (lock.Pin, error) {
 	}
 	variant := ""
 	for i, c := range d.vouching(subjectOf(x)) {
-		rel := c.statement.Release()
+		entry := c.record()
 		if i == 0 {
-			variant = rel.Variant
+			variant = entry.Variant
 		}
-		entry := lock.Evidence{Variant: rel.Variant, Sequence: rel.Sequence, Signer: c.signer, Bundle: c.bundle, Trust: c.trust}
 		if !slices.ContainsFunc(s.Evidence, func(have lock.Evidence) bool { return have.Bundle == c.bundle }) {
 			s.Evidence = append(s.Evidence, entry)
 		}

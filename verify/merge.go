@@ -31,6 +31,11 @@ func merge(parts []*Decision) *Decision {
 				d.used = append(d.used, c)
 			}
 		}
+		for _, h := range p.high {
+			if !slices.ContainsFunc(d.high, func(have HighWater) bool { return have.Signer.Same(h.Signer) && have.Sequence == h.Sequence }) {
+				d.high = append(d.high, h)
+			}
+		}
 		d.found.lists = append(d.found.lists, p.found.lists...)
 		if d.err == nil {
 			d.err = p.err

@@ -92,7 +92,7 @@ func TestChance(t *testing.T) {
 	locks := []*lock.Server{nil, unsigned(t, ab), unsigned(t, abc),
 		pin(t, verifiers[0], listing(t, ab), p.sign(t, ab, sequence(5))),
 		pin(t, verifiers[0], listing(t, abc), second.sign(t, abc, sequence(6)), p.sign(t, abc, variant("v"), sequence(4)))}
-	seen := [][]HighWater{nil, {{p.signer(), 6}}, {{second.signer(), 7}}, {{p.signer(), 5}, {other.signer(), 1000}}}
+	seen := [][]HighWater{nil, {{Signer: p.signer(), Sequence: 6}}, {{Signer: second.signer(), Sequence: 7}}, {{Signer: p.signer(), Sequence: 5}, {Signer: other.signer(), Sequence: 1000}}}
 
 	allowed := 0
 	for seed := range uint64(1500) {

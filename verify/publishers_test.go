@@ -81,7 +81,7 @@ publishers:
 	// the publisher.
 	r := ask(listing(t, abc), pkiBundle(t, a, release, tsaA, abc))
 	for root, want := range map[*sigtest.CA]bool{a: false, b: true, host: true} {
-		r.Seen = []HighWater{{lock.Signer{Root: lock.Digest(sha256.Sum256(root.Certificate.Raw)).String(), Subject: release}, 1000}}
+		r.Seen = []HighWater{{Signer: lock.Signer{Root: lock.Digest(sha256.Sum256(root.Certificate.Raw)).String(), Subject: release}, Sequence: 1000}}
 		if err := rule("a").Decide(r).SignedErr(); (err == nil) != want {
 			t.Errorf("sequence 1000 seen under root %s: %v", root.Certificate.Subject, err)
 		}
@@ -158,7 +158,7 @@ rules: [{servers: [io.github.acme/*], signedBy: [p]}]
 	r.At = now.AddDate(0, 0, 5)
 	d := v.Decide(r)
 	wantVerdicts(t, d, "tool:a undecided verified, first_contact, not_locked; tool:b deny unsigned")
-	r.Seen = []HighWater{{next.signer(), 18}}
+	r.Seen = []HighWater{{Signer: next.signer(), Sequence: 18}}
 	wantDiagnostics(t, v.Decide(r), Rollback, Rollback)
 }
 

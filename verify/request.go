@@ -8,10 +8,31 @@ import (
 	"github.com/mcpsign/mcpsign/lock"
 )
 
-// A HighWater is the highest sequence of a signer that was seen.
+// A HighWater is the highest sequence of a signer that was seen, and what was
+// signed with it.
 type HighWater struct {
 	Signer   lock.Signer
 	Sequence uint64
+	Surfaces []Surface // none: only the sequence is known
+}
+
+// Contradictory reports whether something else was signed in the same variant.
+func (h HighWater) Contradictory() bool {
+	seen := make(map[string]lock.Digest, len(h.Surfaces))
+	for _, s := range h.Surfaces {
+		if d, ok := seen[s.Variant]; ok && d != s.Digest {
+			return true
+		}
+		seen[s.Variant] = s.Digest
+	}
+	return false
+}
+
+// A Surface is what a statement vouches for in one variant. Another one of the
+// same sequence and variant contradicts it, even if the first is gone since.
+type Surface struct {
+	Variant string
+	Digest  lock.Digest // of all its definitions, see attest.Statement.Surface
 }
 
 // A Request is what a decision depends on, besides policy and trust.

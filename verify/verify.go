@@ -20,8 +20,7 @@
 // not taken unsigned under any rule. The zero Verdict denies.
 //
 // Evidence that is taken away brings no yes, provided that what a Decision says
-// of HighWater, Lists and Latest is kept and given the next time. Two statements
-// that contradict each other are the exception: each counts alone.
+// of HighWater, Lists and Latest is kept and given the next time.
 //
 // The package does no I/O and reads no clock.
 package verify

@@ -19,8 +19,8 @@ import (
 type approveFlags struct {
 	trustFlags
 	listing   string // digest of the listing
+	held      bool   // approve what check held
 	downgrade bool
-	all       allFlags
 }
 
 func (a *app) approveCommand() *cobra.Command {
@@ -32,14 +32,17 @@ func (a *app) approveCommand() *cobra.Command {
 		Long: `Show every definition that is new or changed, in full, with what changed, who
 signed it and what the lint has to say; then ask, and pin exactly that. What the
 rule refuses can't be approved. Without a terminal --listing names what was read.
+--held approves what check held of a live server, which is not started again.
 
 ` + sourceHelp,
 		Example: `  mcpsign approve weather -- npx -y @acme/weather-mcp
+  mcpsign approve weather --held
   mcpsign approve weather listing.jsonl --listing sha256:DIGEST`,
 		RunE: func(cmd *cobra.Command, list []string) error { return a.approve(cmd, list, &f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listing, "listing", "", "digest of the listing that was read; approves without asking")
+	flags.BoolVar(&f.held, "held", false, "the listing that check held, in the place of SOURCE")
 	flags.BoolVar(&f.downgrade, "downgrade", false, "accept a release older than the last one that was seen")
 	f.add(a, flags)
 	a.live.add(flags)
@@ -52,12 +55,11 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 	} else if len(f.bundles) > 0 && !ruled {
 		return usage("name the publisher's key with --key, or its identity with --signer", "--bundle needs to know who must have signed")
 	}
-	st, fetched, err := a.gather(cmd, list, &f.all)
+	st, got, err := a.toApprove(cmd, list, f)
 	if err != nil {
 		return err
 	}
 	defer st.close()
-	got := fetched[0]
 	if got.err != nil {
 		return a.report(st.report(entry{server: got.name, err: got.err}))
 	}
@@ -102,6 +104,38 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 		return err
 	}
 	return a.report(r)
+}
+
+// toApprove returns the listing that is to be approved.
+func (a *app) toApprove(cmd *cobra.Command, list []string, f *approveFlags) (*store, fetch, error) {
+	if !f.held {
+		st, fetched, err := a.gather(cmd, list, &allFlags{})
+		if err != nil {
+			return nil, fetch{}, err
+		}
+		return st, fetched[0], nil
+	}
+	names, s, err := sourceOf(cmd, list, 1)
+	if err == nil && !s.empty() {
+		err = usage("leave out either", "--held is about what was listed before, not about a SOURCE")
+	}
+	if err != nil {
+		return nil, fetch{}, err
+	}
+	st, err := a.openStore()
+	if err != nil {
+		return nil, fetch{}, err
+	}
+	name, _, err := st.resolve(names[0])
+	if err == nil {
+		got := fetch{target: target{name: name}}
+		if got.got, got.source, err = a.held(name); err == nil {
+			a.note(got.got.notes...)
+			return st, got, nil
+		}
+	}
+	st.close()
+	return nil, fetch{}, err
 }
 
 // keepVariants adds to new entries what old ones have of other variants of the

@@ -42,7 +42,7 @@ pinned. Without SOURCE the server is launched as the lockfile records.
 				if e.err == nil {
 					var j *judgement
 					if j, e.err = a.judge(cmd.Context(), st, query{name: f.name, source: f.source, fetched: f.got, flags: &flags, compare: true}); e.err == nil {
-						e = newEntry(j, j.outcome())
+						e = a.checked(j, f.got)
 						l.apply(&e, j, st.file)
 					}
 				}
@@ -56,6 +56,21 @@ pinned. Without SOURCE the server is launched as the lockfile records.
 	flags.add(a, cmd.Flags())
 	a.live.add(cmd.Flags())
 	return cmd
+}
+
+// checked returns what came of a check. What a live server lists has been met:
+// it is remembered, and held for approval if it is no yes. Files are a question.
+func (a *app) checked(j *judgement, f *fetched) entry {
+	if f.launch.IsZero() {
+		return newEntry(j, j.outcome())
+	}
+	lost := a.remember(j)
+	j.held = a.hold(j, f)
+	outcome := j.outcome()
+	if outcome == nil {
+		outcome = lost
+	}
+	return newEntry(j, outcome)
 }
 
 // lintFlags ask for the lint.

@@ -24,6 +24,7 @@ type judgement struct {
 	missing   []lock.Digest // bundles that the lock names and that are not there
 	read      []authority   // the files that say who may sign and with what that is checked
 	downgrade bool          // an older release is what is wanted
+	held      bool          // the listing waits for approval
 	compare   bool          // with the pins; else the signatures of the source alone
 }
 

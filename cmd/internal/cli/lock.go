@@ -141,7 +141,7 @@ func (a *app) pin(st *store, j *judgement, pinned *lock.Server, content [][]byte
 	e := entry{server: pinned.Name}
 	state, err := a.state()
 	if err == nil {
-		err = state.record(pinned.Name, j.decision, j.downgrade)
+		err = state.record(pinned.Name, j.news())
 	}
 	if err == nil {
 		err = a.writeLock(st, j, pinned, content)
@@ -150,6 +150,7 @@ func (a *app) pin(st *store, j *judgement, pinned *lock.Server, content [][]byte
 		e.err = err
 		return e
 	}
+	state.release(pinned.Name)
 	j.request.Lock, j.entry = pinned, pinned
 	if j.downgrade {
 		j.request.Seen = j.decision.HighWater()

@@ -67,6 +67,9 @@ func (j *judgement) hint(code ExitCode) string {
 	case ExitDrift:
 		return "read the changes; a genuine release is signed, as its publisher documents: " + j.verifyCommand()
 	case ExitUnpinned:
+		if j.held {
+			return "read it, and approve exactly that if it is good: " + j.approveCommand()
+		}
 		if j.entry == nil {
 			return "pin what was read and found good: mcpsign lock " + j.server + " " + j.source
 		}
@@ -79,7 +82,7 @@ func (j *judgement) hint(code ExitCode) string {
 		return "fetch the bundle again from the publisher's release; look at this one: " + j.inspectCommand()
 	case ExitWrong:
 		if j.first(verify.SourceChanged) != "" {
-			return "see that it is the same server, then: mcpsign approve " + j.server + " " + j.source
+			return "see that it is the same server, then: " + j.approveCommand()
 		}
 		return "compare who signed what with what the publisher documents: " + j.inspectCommand()
 	case ExitOutdated:
@@ -97,7 +100,7 @@ func (j *judgement) unsignedHint() string {
 	switch {
 	case j.first(verify.NoRule) != "":
 		return "check the spelling of " + j.server + ", and ask who keeps the policy"
-	case len(j.decision.HighWater()) > 0:
+	case len(j.decision.Evidence()) > 0:
 		return "what is listed is not what was signed: keep it from the model, and ask the publisher; what was signed: " + j.inspectCommand()
 	case len(j.missing) > 0:
 		return "restore " + evidenceDir + " from version control, then: mcpsign verify " + j.server
@@ -122,6 +125,14 @@ func (j *judgement) first(reason verify.Reason) string {
 // the user has to find, as the user has to know the publisher.
 func (j *judgement) verifyCommand() string {
 	return "mcpsign verify " + j.server + " --bundle RELEASE.sigstore.json --signer PUBLISHER " + j.source
+}
+
+// approveCommand is the command that approves what was listed.
+func (j *judgement) approveCommand() string {
+	if j.held {
+		return "mcpsign approve " + j.server + " --held"
+	}
+	return "mcpsign approve " + j.server + " " + j.source
 }
 
 // inspectCommand is the command that shows the bundle that was judged.

@@ -131,6 +131,7 @@ type (
 		Changes     []changeDoc     `json:"changes,omitempty"`
 		Info        []fieldDoc      `json:"info,omitempty"`     // of what the server says of itself
 		Launch      string          `json:"launch,omitempty"`   // how it is launched otherwise than recorded
+		Held        bool            `json:"held,omitempty"`     // approve --held approves what was listed
 		Findings    []findingDoc    `json:"findings,omitempty"` // of the lint
 		Other       []string        `json:"other,omitempty"`    // about the lockfile of another tool
 		Bundles     []diagnosticDoc `json:"bundles,omitempty"`  // that do not count
@@ -171,7 +172,7 @@ func (e *entry) document() reportDoc {
 }
 
 func (j *judgement) document(doc *reportDoc) {
-	doc.Rule, doc.Authority, doc.Expected = j.decision.Rule(), j.read, j.decision.Expected()
+	doc.Rule, doc.Authority, doc.Expected, doc.Held = j.decision.Rule(), j.read, j.decision.Expected(), j.held
 	for _, r := range j.decision.Results() {
 		d := resultDoc{Kind: r.Kind, Name: r.Name, Verdict: j.verdict(r), Reasons: j.reasons(r),
 			Digest: digestText(r.Digest), Pinned: digestText(r.Pinned), Signed: digestText(r.Signed), Signers: r.Signers}

@@ -19,10 +19,16 @@ import (
 )
 
 // State is what was seen of servers on this machine: the highest sequence of
-// each signer, and the highest number of each one's revocation lists. It lies in
-// $XDG_STATE_HOME/mcpsign/sequences, one file a server, and only grows, unless
-// someone approves an older release.
+// each signer with what was signed, and the highest number of each one's
+// revocation lists, in $XDG_STATE_HOME/mcpsign/sequences, one file a server. It
+// only grows, unless someone approves an older release. Beside it, in held, lie
+// listings that wait for approval.
 type state struct{ dir string }
+
+const (
+	sequencesDir = "sequences"
+	heldDir      = "held"
+)
 
 // A sight is what was seen of one server, as its file has it.
 type sight struct {
@@ -33,10 +39,16 @@ type sight struct {
 	Latest  time.Time  `json:"latest,omitzero"` // the latest verified time: the clock can't be earlier
 }
 
-// A mark is the highest sequence of a signer.
+// A mark is the highest sequence of a signer, and what was signed with it.
 type mark struct {
-	Signer   lock.Signer `json:"signer"`
-	Sequence uint64      `json:"sequence"`
+	Signer   lock.Signer   `json:"signer"`
+	Sequence uint64        `json:"sequence"`
+	Surfaces []surfaceMark `json:"surfaces,omitempty"`
+}
+
+type surfaceMark struct {
+	Variant string `json:"variant"`
+	Digest  string `json:"digest"`
 }
 
 // A listMark is the highest number of a signer's revocation lists.
@@ -56,12 +68,13 @@ func (a *app) state() (*state, error) {
 	if !filepath.IsAbs(base) {
 		return nil, fail(ExitTrust, errors.New("there is no place to keep the sequences that were seen"), "set XDG_STATE_HOME or HOME to an absolute path")
 	}
-	return &state{filepath.Join(base, "mcpsign", "sequences")}, nil
+	return &state{filepath.Join(base, "mcpsign")}, nil
 }
 
-func (s *state) path(server string) string {
+// path returns the file of a server in one of the folders.
+func (s *state) path(folder, server string) string {
 	sum := sha256.Sum256([]byte(server))
-	return filepath.Join(s.dir, hex.EncodeToString(sum[:])+".json")
+	return filepath.Join(s.dir, folder, hex.EncodeToString(sum[:])+".json")
 }
 
 // seen returns what was seen of a server on this machine.
@@ -77,97 +90,170 @@ func (a *app) seen(server string) (*sight, error) {
 // that can't be read is an error: it is not as good as none.
 func (s *state) seen(server string) (*sight, error) {
 	seen := &sight{Version: 1, Server: server}
-	data, err := readFile(s.path(server), maxTrustFile)
+	path := s.path(sequencesDir, server)
+	data, err := readFile(path, maxTrustFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return seen, nil
 	}
 	if err == nil {
 		seen = &sight{}
-		d := json.NewDecoder(bytes.NewReader(data))
-		d.DisallowUnknownFields()
-		if err = d.Decode(seen); err == nil && (seen.Version != 1 || seen.Server != server || d.More()) {
+		if err = decodeState(data, seen); err == nil && (seen.Version != 1 || seen.Server != server) {
 			err = errors.New("is of another version or server")
 		}
 	}
+	if err == nil {
+		err = seen.check()
+	}
 	if err != nil {
-		return nil, fail(ExitTrust, fmt.Errorf("state %s: %w", s.path(server), err), "restore the file; without it an old release could pass for the newest")
+		return nil, fail(ExitTrust, fmt.Errorf("state %s: %w", path, err), "restore the file; without it an old release could pass for the newest")
 	}
 	return seen, nil
+}
+
+// decodeState reads a file of the state, which has one value and no member that
+// is not known.
+func decodeState(data []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return err
+	}
+	if d.More() {
+		return errors.New("has more than one value")
+	}
+	return nil
+}
+
+// check reports digests that are none.
+func (x *sight) check() error {
+	for _, m := range x.Signers {
+		for _, s := range m.Surfaces {
+			if _, err := lock.ParseDigest(s.Digest); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // fill puts what was seen into a request.
 func (x *sight) fill(r *verify.Request) {
 	r.Latest = x.Latest
 	for _, m := range x.Signers {
-		r.Seen = append(r.Seen, verify.HighWater{Signer: m.Signer, Sequence: m.Sequence})
+		h := verify.HighWater{Signer: m.Signer, Sequence: m.Sequence}
+		for _, s := range m.Surfaces {
+			digest, _ := lock.ParseDigest(s.Digest) // checked when it was read
+			h.Surfaces = append(h.Surfaces, verify.Surface{Variant: s.Variant, Digest: digest})
+		}
+		r.Seen = append(r.Seen, h)
 	}
 	for _, l := range x.Lists {
 		r.SeenLists = append(r.SeenLists, verify.ListMark{Signer: l.Signer, Number: l.Number})
 	}
 }
 
-// raise takes over what counted in a decision where it is higher, and reports
-// whether anything was. With lower, the sequences of its signers are set back to
-// what they are in it.
-func (x *sight) raise(d *verify.Decision, lower bool) (changed bool) {
-	for _, h := range d.HighWater() {
-		i := slices.IndexFunc(x.Signers, func(m mark) bool { return m.Signer.Same(h.Signer) })
-		if i < 0 {
-			x.Signers, changed = append(x.Signers, mark(h)), true
-		} else if x.Signers[i].Sequence < h.Sequence || lower && x.Signers[i].Sequence > h.Sequence {
-			x.Signers[i].Sequence, changed = h.Sequence, true
-		}
+// news is what a decision says that is to be remembered.
+type news struct {
+	high   []verify.HighWater
+	lists  []verify.ListMark
+	latest time.Time
+	lower  bool // someone has approved an older release: sequences are set back
+}
+
+// raise takes over news where they are higher, and reports whether any is.
+func (x *sight) raise(n news) (changed bool) {
+	for _, h := range n.high {
+		changed = x.raiseSigner(h, n.lower) || changed
 	}
-	for _, l := range d.Lists() {
-		i := slices.IndexFunc(x.Lists, func(m listMark) bool { return m.Signer.Same(l.Signer) })
-		if i < 0 {
-			x.Lists, changed = append(x.Lists, listMark(l)), true
-		} else if x.Lists[i].Number < l.Number {
-			x.Lists[i].Number, changed = l.Number, true
-		}
+	for _, l := range n.lists {
+		changed = x.raiseList(l) || changed
 	}
-	if t := d.Latest(); t.After(x.Latest) {
-		x.Latest, changed = t, true
+	if n.latest.After(x.Latest) {
+		x.Latest, changed = n.latest, true
 	}
 	return changed
 }
 
-// record stores what counted in a decision, if it is higher than before; with
-// lower, as someone has approved an older release, if it is other.
-func (s *state) record(server string, d *verify.Decision, lower bool) error {
+func (x *sight) raiseList(l verify.ListMark) (changed bool) {
+	i := slices.IndexFunc(x.Lists, func(m listMark) bool { return m.Signer.Same(l.Signer) })
+	switch {
+	case i < 0:
+		x.Lists = append(x.Lists, listMark(l))
+	case x.Lists[i].Number < l.Number:
+		x.Lists[i].Number = l.Number
+	default:
+		return false
+	}
+	return true
+}
+
+func (x *sight) raiseSigner(h verify.HighWater, lower bool) (changed bool) {
+	i := slices.IndexFunc(x.Signers, func(m mark) bool { return m.Signer.Same(h.Signer) })
+	if i < 0 {
+		i, x.Signers = len(x.Signers), append(x.Signers, mark{Signer: h.Signer})
+	}
+	m := &x.Signers[i]
+	if m.Sequence < h.Sequence || lower && m.Sequence > h.Sequence {
+		m.Sequence, m.Surfaces, changed = h.Sequence, nil, true
+	}
+	if m.Sequence > h.Sequence {
+		return changed
+	}
+	for _, s := range h.Surfaces {
+		if s := (surfaceMark{s.Variant, s.Digest.String()}); !slices.Contains(m.Surfaces, s) {
+			m.Surfaces, changed = append(m.Surfaces, s), true
+		}
+	}
+	return changed
+}
+
+// record stores news, if they say more than is known.
+func (s *state) record(server string, n news) error {
 	var known *failure
-	if err := s.write(server, d, lower); errors.As(err, &known) {
+	if err := s.write(server, n); errors.As(err, &known) {
 		return err
 	} else if err != nil {
-		return fail(ExitTrust, fmt.Errorf("the sequence that was seen can't be stored: %w", err), "make the folder writable or set XDG_STATE_HOME to another one")
+		return fail(ExitTrust, fmt.Errorf("what was seen can't be stored: %w", err), "make the folder writable or set XDG_STATE_HOME to another one")
 	}
 	return nil
 }
 
 // write replaces what was seen of a server, while no other process does.
-func (s *state) write(server string, d *verify.Decision, lower bool) error {
+func (s *state) write(server string, n news) error {
 	seen, err := s.seen(server)
-	if err != nil || !seen.raise(d, lower) {
+	if err != nil || !seen.raise(n) {
 		return err
 	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return err
-	}
-	return locked(filepath.Join(s.dir, "writer.lock"), func() error {
+	return s.replace(s.path(sequencesDir, server), func() (any, error) {
 		seen, err := s.seen(server)
+		if err == nil {
+			seen.raise(n)
+		}
+		return seen, err
+	})
+}
+
+// replace writes what content returns into a file, while no other process
+// writes into its folder.
+func (s *state) replace(path string, content func() (any, error)) error {
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	return locked(filepath.Join(folder, "writer.lock"), func() error {
+		value, err := content()
 		if err != nil {
 			return err
 		}
-		seen.raise(d, lower)
-		data, err := json.MarshalIndent(seen, "", "  ")
+		data, err := json.MarshalIndent(value, "", "  ")
 		if err != nil {
 			return err
 		}
-		root, err := os.OpenRoot(s.dir)
+		root, err := os.OpenRoot(folder)
 		if err != nil {
 			return err
 		}
 		defer root.Close()
-		return writeFile(root, filepath.Base(s.path(server)), append(data, '\n'), 0o600)
+		return writeFile(root, filepath.Base(path), append(data, '\n'), 0o600)
 	})
 }

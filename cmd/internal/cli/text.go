@@ -47,6 +47,9 @@ func (e *entry) text(w io.Writer) {
 	findingText(w, e.findings)
 	if e.judgement != nil {
 		e.judgement.evidence(w)
+		if e.judgement.held {
+			fmt.Fprintf(w, "held     for: %s\n", e.judgement.approveCommand())
+		}
 	}
 }
 
@@ -111,7 +114,7 @@ func (j *judgement) explain(w io.Writer, r verify.Result) {
 		expected(r.Pinned.String()+" (pinned)", found)
 	case !r.Signed.IsZero() && r.Signed != r.Digest:
 		expected(r.Signed.String()+" (signed)", found)
-	case len(j.decision.HighWater()) > 0 && len(r.Signers) == 0:
+	case len(j.decision.Evidence()) > 0 && len(r.Signers) == 0:
 		expected("a definition that is signed", found+", which the statement does not name")
 	case r.Has(verify.WrongSigner) && len(r.Signers) > 0:
 		expected(orEach(j.recordedSigners())+" (pinned)", r.Signers[0].String())
@@ -142,7 +145,7 @@ func (j *judgement) evidence(w io.Writer) {
 	results := j.decision.Results()
 	refused := slices.ContainsFunc(results, func(r verify.Result) bool { return !j.fine(r) })
 	if !refused {
-		for _, h := range j.decision.HighWater() {
+		for _, h := range j.decision.Evidence() {
 			fmt.Fprintf(w, "signed   by %s, sequence %d\n", h.Signer, h.Sequence)
 		}
 		return
@@ -152,7 +155,7 @@ func (j *judgement) evidence(w io.Writer) {
 		fmt.Fprintf(w, "bundle   %s  missing\n         expected %s, signed by %s\n         found    no such file\n",
 			shorten(d), lock.Visible(filepath.Join(j.folder, blobName(d))), expected)
 	}
-	if expected != "" && len(j.missing)+len(j.decision.HighWater())+len(j.decision.Diagnostics()) == 0 {
+	if expected != "" && len(j.missing)+len(j.decision.Evidence())+len(j.decision.Diagnostics()) == 0 {
 		fmt.Fprintf(w, "bundle   none\n         expected one signed by %s\n         found    none: not with --bundle, not in %s, not in the listing\n", expected, evidenceDir)
 	}
 	for _, d := range j.decision.Diagnostics() {

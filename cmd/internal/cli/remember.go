@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/mcpsign/mcpsign/verify"
+)
+
+// news returns what is to be remembered of a release that is pinned.
+func (j *judgement) news() news {
+	d := j.decision
+	return news{high: d.HighWater(), lists: d.Lists(), latest: d.Latest(), lower: j.downgrade}
+}
+
+// remember stores what a check saw that the lockfile will not say: the sequence
+// of an update that was accepted, contradictions, revocation lists, and a
+// verified time that is ahead of the clock. The error matters where the decision
+// is a yes: without what was seen, a later one might be a yes by mistake.
+func (a *app) remember(j *judgement) error {
+	n := j.news()
+	if !slices.ContainsFunc(j.decision.Results(), func(r verify.Result) bool { return r.Has(verify.Updated) && r.Verdict == verify.Allow }) {
+		n.high = slices.DeleteFunc(n.high, func(h verify.HighWater) bool { return !contradictory(j.request.Seen, h) })
+	}
+	if !n.latest.After(j.request.At) {
+		n.latest = j.request.Latest
+	}
+	s, err := a.state()
+	if err != nil {
+		return err
+	}
+	return s.record(j.server, n)
+}
+
+// contradictory reports whether two surfaces of one variant are known of what
+// was signed with a sequence.
+func contradictory(seen []verify.HighWater, h verify.HighWater) bool {
+	all := h.Surfaces
+	for _, s := range seen {
+		if s.Sequence == h.Sequence && s.Signer.Same(h.Signer) {
+			all = append(slices.Clone(all), s.Surfaces...)
+		}
+	}
+	return verify.HighWater{Surfaces: all}.Contradictory()
+}
