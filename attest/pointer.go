@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mcpsign/mcpsign/internal/canonical"
 )
@@ -67,6 +68,44 @@ func (p *Predicate) Value(pointer string) ([]byte, error) {
 		return nil, fmt.Errorf("predicate: %w", err)
 	}
 	return form, err
+}
+
+// madeAt returns where predicates of a type say when what they say was found
+// out, as a JSON pointer; empty if the type's specification has no such time.
+func madeAt(predicateType string) string {
+	switch predicateType {
+	case VSAType, "https://slsa.dev/verification_summary/v0.2":
+		return "/timeVerified"
+	case "https://slsa.dev/provenance/v1":
+		return "/runDetails/metadata/finishedOn"
+	case "https://slsa.dev/provenance/v0.2":
+		return "/metadata/buildFinishedOn"
+	case "https://in-toto.io/attestation/svr/v0.1":
+		return "/timeCreated"
+	case "https://in-toto.io/attestation/vulns/v0.1", "https://in-toto.io/attestation/vulns/v0.2":
+		return "/metadata/scanFinishedOn"
+	}
+	return ""
+}
+
+// Time returns the time at which what p says was found out, in the words of
+// whoever signed it: of verification summaries, SLSA provenance, SVR and
+// vulnerability scans. The error is ErrNoValue if p does not say, or its type
+// has no place for it.
+func (p *Predicate) Time() (time.Time, error) {
+	at := madeAt(p.typ)
+	if at == "" {
+		return time.Time{}, ErrNoValue
+	}
+	form, err := p.Value(at)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var t time.Time
+	if err := t.UnmarshalJSON(form); err != nil || t.IsZero() {
+		return time.Time{}, fmt.Errorf("predicate: %s is no RFC 3339 time", at)
+	}
+	return t, nil
 }
 
 // errFound ends the walk of find.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestValue(t *testing.T) {
@@ -84,5 +85,39 @@ func TestRefusePointer(t *testing.T) {
 		if err := CheckPointer(pointer); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Each type has its place for the time.
+func TestTime(t *testing.T) {
+	const at = "2026-11-30T12:00:00Z"
+	for typ, predicate := range map[string]string{
+		VSAType: `{"timeVerified":"T"}`,
+		"https://slsa.dev/verification_summary/v0.2": `{"timeVerified":"T"}`,
+		"https://slsa.dev/provenance/v1":             `{"runDetails":{"metadata":{"finishedOn":"T"}}}`,
+		"https://slsa.dev/provenance/v0.2":           `{"metadata":{"buildFinishedOn":"T"}}`,
+		"https://in-toto.io/attestation/svr/v0.1":    `{"timeCreated":"T"}`,
+		"https://in-toto.io/attestation/vulns/v0.1":  `{"metadata":{"scanFinishedOn":"T"}}`,
+		"https://in-toto.io/attestation/vulns/v0.2":  `{"metadata":{"scanFinishedOn":"T"}}`,
+	} {
+		p := func(typ, time string) *Predicate {
+			return foreignOf(t, `{"_type":"https://in-toto.io/Statement/v1","predicateType":"`+typ+`","subject":[{}],"predicate":`+strings.Replace(predicate, "T", time, 1)+`}`)
+		}
+		for _, same := range []string{at, "2026-11-30T13:00:00+01:00", "2026-11-30T12:00:00.0Z"} {
+			if got, err := p(typ, same).Time(); err != nil || got.UTC().Format(time.RFC3339Nano) != at {
+				t.Errorf("Time of %s, %s = %s, %v", typ, same, got, err)
+			}
+		}
+		for _, none := range []string{"", "today", "2026-11-30", "2026-11-30 12:00:00Z", "2026-11-30T12:00:00", "0001-01-01T00:00:00Z"} {
+			if got, err := p(typ, none).Time(); err == nil || errors.Is(err, ErrNoValue) || !got.IsZero() {
+				t.Errorf("Time of %s, %q = %s, %v", typ, none, got, err)
+			}
+		}
+		if got, err := p("https://example.com/other", at).Time(); err != ErrNoValue || !got.IsZero() {
+			t.Errorf("Time of another type = %s, %v", got, err)
+		}
+	}
+	if _, err := foreignOf(t, goodForeign).Time(); err != ErrNoValue {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -116,17 +117,38 @@ func (c counted) staleApproval(r *Request, rule *approvalRule) *badEvidence {
 // unmet says why an attestation is not the one that a rule asks for.
 func (c counted) unmet(a attestationRule, r *Request) *badEvidence {
 	p, _ := c.statement.Foreign()
-	switch {
-	case a.maxAge > 0 && len(c.times) == 0:
-		return c.no(Expired, "no timestamp says how old the attestation is")
-	case a.maxAge > 0 && tooOld(slices.MinFunc(c.times, time.Time.Compare), a.maxAge, r.At):
-		return c.no(Expired, "the attestation is older than the rule allows")
+	if a.maxAge > 0 {
+		if no := c.agedOut(p, a.maxAge, r.At); no != nil {
+			return no
+		}
 	}
 	for _, w := range a.where {
 		value, err := p.Value(w.pointer)
 		if err != nil || !slices.ContainsFunc(w.values, func(want []byte) bool { return string(want) == string(value) }) {
 			return c.no(AttestationMissing, "the predicate does not say what the rule asks for at %s", shown(w.pointer))
 		}
+	}
+	return nil
+}
+
+// agedOut says why an attestation is too old: by the earliest of the verified
+// times of its signature and the time that it states itself.
+func (c counted) agedOut(p *attest.Predicate, most time.Duration, now time.Time) *badEvidence {
+	times := slices.Clone(c.times)
+	stated, err := p.Time()
+	switch {
+	case err == nil && stated.After(now.Add(skew)):
+		return c.no(Expired, "the attestation says that it is of %s, which is still to come", stated.UTC().Format(time.RFC3339))
+	case err == nil:
+		times = append(times, stated)
+	case !errors.Is(err, attest.ErrNoValue):
+		return c.no(Expired, "how old the attestation is can't be read: %w", err)
+	}
+	if len(times) == 0 {
+		return c.no(Expired, "neither a timestamp nor the attestation says how old it is")
+	}
+	if made := slices.MinFunc(times, time.Time.Compare); tooOld(made, most, now) {
+		return c.no(Expired, "the attestation is of %s, older than the rule allows", made.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

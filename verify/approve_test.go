@@ -1,12 +1,14 @@
 package verify
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/internal/sigtest"
+	"github.com/mcpsign/mcpsign/lock"
 )
 
 // Reviewers approve definitions for one deployment.
@@ -88,6 +90,42 @@ func TestApprovals(t *testing.T) {
 			}
 		})
 	}
+	// Whoever says what is replaced has looked at that change, and at no other.
+	t.Run("replaces", func(t *testing.T) {
+		const old, older, new = `{"tools":[{"name":"a","x":1}]}`, `{"tools":[{"name":"a","x":2}]}`, a
+		v := newVerifier(t, policy(t, "version: 1\nrules:\n  - servers: ["+weather+"]\n    "+signedBy+
+			"\n    updates: accept\n    approvals: {from: [\""+r1.id+"\"], audience: production}\n"), trust)
+		signed := p.sign(t, new)
+		pinned := func(text string) *lock.Server {
+			return pin(t, ruleFor(t, "", p), listing(t, text), p.sign(t, text, sequence(5)))
+		}
+		says := func(text string) func(*attest.Approval) {
+			return func(a *attest.Approval) {
+				a.Replaces = map[string]lock.Digest{"tool:a": listing(t, text).Definitions[0].Digest()}
+			}
+		}
+		for _, tt := range []struct {
+			name     string
+			lock     *lock.Server
+			approval []byte
+			want     string
+		}{
+			{"what is pinned", pinned(old), approves(r1, new, says(old)), "tool:a allow verified, updated"},
+			{"something else", pinned(old), approves(r1, new, says(older)), "tool:a deny approval_missing"},
+			{"nothing that is said", pinned(old), approves(r1, new), "tool:a allow verified, updated"},
+			{"what was pinned, and it is pinned itself", pinned(new), approves(r1, new, says(old)), "tool:a allow verified"},
+			{"something, and nothing is pinned", nil, approves(r1, new, says(old)), "tool:a undecided verified, first_contact, not_locked"},
+			{"another, in another approval", pinned(old), approves(r1, `{"tools":[{"name":"a"},{"name":"b"}]}`, says(older)), "tool:a deny approval_missing"},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				r := ask(listing(t, new), signed, tt.approval)
+				r.Lock = tt.lock
+				d := v.Decide(r)
+				wantVerdicts(t, d, tt.want)
+				wantDiagnostics(t, d)
+			})
+		}
+	})
 	// An approval can be revoked as a statement can.
 	approval := approves(r1, ab)
 	r := ask(listing(t, ab), bundle, approval)
@@ -114,12 +152,16 @@ func TestAttested(t *testing.T) {
 		}
 		return byKey(t, by.key, st)
 	}
-	stamped := func(tsa *sigtest.TSA) []byte {
-		st, err := attest.Foreign(listing(t, ab).Definitions, slsa, []byte(`{"b":{"type":"good"}}`))
+	stampedOf := func(tsa *sigtest.TSA, predicate string) []byte {
+		st, err := attest.Foreign(listing(t, ab).Definitions, slsa, []byte(predicate))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return sigtest.Unchecked{Payload: st.Bytes(), Key: builder.key, TSA: tsa}.Bundle()
+	}
+	stamped := func(tsa *sigtest.TSA) []byte { return stampedOf(tsa, `{"b":{"type":"good"}}`) }
+	finished := func(ago time.Duration) string {
+		return fmt.Sprintf(`{"runDetails":{"metadata":{"finishedOn":%q}}}`, now.Add(-ago).Format(time.RFC3339Nano))
 	}
 	rule := func(options string) *Verifier {
 		return newVerifier(t, policy(t, "version: 1\nrules:\n  - servers: ["+weather+"]\n    signedBy: [\""+p.id+"\"]\n    attested: ["+strings.ReplaceAll(options, "BUILDER", `by: ["`+builder.id+`"]`)+"]\n"), trust)
@@ -165,6 +207,11 @@ func TestAttested(t *testing.T) {
 		{"young enough", strings.Replace(plain, "}", ", maxAge: 24h}", 1), [][]byte{stamped(day)}, yes},
 		{"too old", strings.Replace(plain, "}", ", maxAge: 24h}", 1), [][]byte{stamped(more)}, no},
 		{"of no known age", strings.Replace(plain, "}", ", maxAge: 24h}", 1), [][]byte{good}, no},
+		{"young enough, as it says", strings.Replace(plain, "}", ", maxAge: 24h}", 1), [][]byte{foreign(builder, slsa, ab, finished(24*time.Hour))}, yes},
+		{"too old, as it says", strings.Replace(plain, "}", ", maxAge: 24h}", 1), [][]byte{foreign(builder, slsa, ab, finished(24*time.Hour+time.Second))}, no},
+		{"too old, as it says, with a newer timestamp", strings.Replace(plain, "}", ", maxAge: 24h}", 1), [][]byte{stampedOf(day, finished(25*time.Hour))}, no},
+		{"of tomorrow", strings.Replace(plain, "}", ", maxAge: 24h}", 1), [][]byte{foreign(builder, slsa, ab, finished(-24*time.Hour))}, no},
+		{"of a time that is none", strings.Replace(plain, "}", ", maxAge: 24h}", 1), [][]byte{foreign(builder, slsa, ab, `{"runDetails":{"metadata":{"finishedOn":"today"}}}`)}, no},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := ask(listing(t, ab), append([][]byte{bundle}, tt.bundles...)...)
@@ -186,7 +233,7 @@ func TestAttested(t *testing.T) {
 		text   string
 	}{
 		{where(`{pointer: /level, equals: 4}`), AttestationMissing, "does not say what the rule asks for at /level"},
-		{strings.Replace(plain, "}", ", maxAge: 24h}", 1), Expired, "no timestamp says how old"},
+		{strings.Replace(plain, "}", ", maxAge: 24h}", 1), Expired, "neither a timestamp nor the attestation says how old"},
 	} {
 		d := rule(tt.rule).Decide(ask(listing(t, ab), bundle, good))
 		wantDiagnostics(t, d, tt.reason)

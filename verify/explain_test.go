@@ -80,7 +80,7 @@ rules:
     true: SECOND, sequence 7 of 2026-11-30T12:00:00Z, variant linux
     false: bundle `+id(expired)+`: expired: the statement expired at 2026-11-30T12:00:01Z
   attestation false: https://example.com/scan by BUILDER, at most 48 hours old, where /result is "good" or 1
-    false: bundle `+id(attested)+`: expired: no timestamp says how old the attestation is
+    false: bundle `+id(attested)+`: expired: neither a timestamp nor the attestation says how old it is
   approvals true: 1 of REVIEWER for production
     true: REVIEWER
   source false: a launch that the release names, and the launch that was approved: npx other
@@ -97,7 +97,7 @@ rules:
     false: SECOND, sequence 7 of 2026-11-30T12:00:00Z, variant linux: the definition is revoked: sends what it reads
     false: bundle `+id(expired)+`: expired: the statement expired at 2026-11-30T12:00:01Z
   attestation false: https://example.com/scan by BUILDER, at most 48 hours old, where /result is "good" or 1
-    false: bundle `+id(attested)+`: expired: no timestamp says how old the attestation is
+    false: bundle `+id(attested)+`: expired: neither a timestamp nor the attestation says how old it is
   approvals false: 1 of REVIEWER for production
     false: REVIEWER: not about it
   source false: a launch that the release names, and the launch that was approved: npx other

@@ -163,11 +163,25 @@ func (d *Decision) approving(x attest.Subject) []counted {
 	var cs []counted
 	for _, c := range d.found.approvals {
 		same := func(have counted) bool { return have.by == c.by }
-		if _, revoked := d.found.revokedDefinition(c.by, d.server, x); !revoked && c.statement.Approves(x) && !slices.ContainsFunc(cs, same) {
+		if _, revoked := d.found.revokedDefinition(c.by, d.server, x); !revoked && c.statement.Approves(x) && d.reviewed(c, x) && !slices.ContainsFunc(cs, same) {
 			cs = append(cs, c)
 		}
 	}
 	return cs
+}
+
+// reviewed reports whether the change that an approval is about is the one at
+// hand: where it says what x replaces, that is pinned, or x is already.
+func (d *Decision) reviewed(c counted, x attest.Subject) bool {
+	a, _ := c.statement.Approval()
+	old, says := a.Replaces[x.ID()]
+	if !says || d.request.Lock == nil {
+		return true
+	}
+	pins := d.request.Lock.Pin(x.Kind, x.Name)
+	return len(pins) == 0 || slices.ContainsFunc(pins, func(p lock.Pin) bool {
+		return p.Definition.Digest() == old || p.Definition.Digest() == x.Digest
+	})
 }
 
 // attestations returns the evidence for x that the rule's attestation i asks
