@@ -95,7 +95,8 @@
 //	expiresAt        required  time, later than issuedAt
 //	replaces                   object: to names of subjects, {"sha256": digest} of the definition
 //	                           that the one approved takes the place of, which is another one;
-//	                           where there is none the reviewer does not say what was there before
+//	                           where there is none the reviewer does not say what was there before.
+//	                           A verifier that has another one pinned does not take the approval
 //
 // An approval says nothing about who published the definitions, and can't stand
 // in for that.

@@ -123,6 +123,10 @@ func TestApprovals(t *testing.T) {
 				d := v.Decide(r)
 				wantVerdicts(t, d, tt.want)
 				wantDiagnostics(t, d)
+				const why = "it is about a change of something else than what is pinned"
+				if got := explained(d.Explain(lock.Tool, "a")); strings.Contains(got, why) != strings.Contains(tt.want, "deny") {
+					t.Errorf("explained by %s", got)
+				}
 			})
 		}
 	})

@@ -97,12 +97,12 @@ func (d *Decision) needs(def lock.Definition) []Need {
 	for i, a := range q.attested {
 		cs := d.attestations(i, subject)
 		want := fmt.Sprintf("%s by %s", shown(a.predicate), nameAll(q.attesters[i]))
-		needs = append(needs, Need{NeedAttestation, want + a.conditions(), d.foundOthers(d.found.attested[i], cs, a.predicate), len(cs) > 0})
+		needs = append(needs, Need{NeedAttestation, want + a.conditions(), d.foundOthers(subject, d.found.attested[i], cs, a.predicate), len(cs) > 0})
 	}
 	if q.approvals != nil {
 		cs := d.approving(subject)
 		want := count(q.approvals.need, q.approvers) + " for " + lock.Visible(q.approvals.audience)
-		needs = append(needs, Need{NeedApprovals, want, d.foundOthers(d.found.approvals, cs, attest.ApprovalType), len(cs) >= q.approvals.need})
+		needs = append(needs, Need{NeedApprovals, want, d.foundOthers(subject, d.found.approvals, cs, attest.ApprovalType), len(cs) >= q.approvals.need})
 	}
 	if n, ok := d.sourceNeed(vouching); ok {
 		needs = append(needs, n)
@@ -136,12 +136,16 @@ func (d *Decision) foundReleases(x attest.Subject) []Found {
 }
 
 // foundOthers describes approvals or attestations, of which some count.
-func (d *Decision) foundOthers(all, counting []counted, kind string) []Found {
+func (d *Decision) foundOthers(x attest.Subject, all, counting []counted, kind string) []Found {
 	var found []Found
 	for _, c := range all {
 		counts := slices.ContainsFunc(counting, func(have counted) bool { return have.bundle == c.bundle })
 		text := c.signer.String()
-		if !counts {
+		switch {
+		case counts:
+		case c.statement.Approves(x) && !d.reviewed(c, x):
+			text += ": it is about a change of something else than what is pinned"
+		default:
 			text += ": not about it"
 		}
 		found = append(found, Found{text, counts})
