@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"crypto"
 	"crypto/sha256"
+	"crypto/x509"
 	"fmt"
 	"runtime"
 	"slices"
@@ -12,8 +12,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/internal/sigtest"
 	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/sign"
 	"github.com/mcpsign/mcpsign/verify"
 )
 
@@ -65,31 +67,85 @@ func digestTime(b *testing.B, text string) time.Duration {
 }
 
 // BenchmarkVerifyAll verifies a lockfile of a thousand signed servers and says
-// how much that costs beside its signatures.
+// how much that costs beside its signatures, for each way to sign.
 func BenchmarkVerifyAll(b *testing.B) {
-	const n = 1000
-	b.Chdir(b.TempDir())
-	key := sigtest.P256()
-	write(b, ".", map[string]string{"acme.key": string(sigtest.KeyPEM(key)), "acme.pub": string(sigtest.PublicPEM(key.Public())), "listing.json": benchListing(1), ".mcpsign/": ""})
-	u := newUser(b)
-	u.must(ExitYes, "sign", "acme/first", "listing.json", "--key", "acme.key", "--sequence", "1", "--bundle", "first.json")
-	u.must(ExitYes, "lock", "acme/first", "listing.json", "--key", "acme.pub", "--bundle", "first.json")
-	file, err := lock.Parse([]byte(readText(b, "mcpsign.lock.json")))
+	services, key, root := sigtest.New(), sigtest.P256(), sigtest.NewCA("root")
+	with := sign.Services{Client: services.Client(), Now: time.Now(), SigningConfig: services.SigningConfig(sigtest.WithFulcio | sigtest.WithRekorV2 | sigtest.WithTSA)}
+	tsa := sign.Services{Client: services.Client(), Now: time.Now(), SigningConfig: services.SigningConfig(sigtest.WithTSA)}
+	const email, issuer, uri = "release@acme.example", "https://issuer.example", "https://acme.example/release"
+	id := sigtest.Email(email, issuer)
+	files := map[string]string{
+		"acme.pub": string(sigtest.PublicPEM(key.Public())), "root.json": string(services.TrustedRoot()),
+		"root.pem": string(sigtest.CertPEM(root.Certificate)), "tsa.pem": string(sigtest.CertPEM(services.TSA.CA.Certificate)),
+	}
+	for _, bench := range []struct {
+		name  string
+		sign  func() (*sign.Signer, error)
+		flags []string
+		trust verify.Trust
+	}{
+		{"key", func() (*sign.Signer, error) { return sign.Key(key, sign.Services{}) },
+			[]string{"--key", "acme.pub"}, verify.Trust{Keys: []verify.TrustedKey{{Key: key.Public()}}}},
+		{"PKI", func() (*sign.Signer, error) { return sign.PKI(key, root.Leaf(key, sigtest.URI(uri)).Chain, tsa) },
+			[]string{"--signer", "x509:uri:" + uri, "--roots", "root.pem", "--tsa-roots", "tsa.pem"},
+			verify.Trust{Roots: []*x509.Certificate{root.Certificate}, TSAs: []*x509.Certificate{services.TSA.CA.Certificate}}},
+		{"keyless", func() (*sign.Signer, error) { return sign.Keyless(services.Fulcio.Source(id), with) },
+			[]string{"--signer", "email:" + email + "@"+issuer, "--trusted-root", "root.json"}, verify.Trust{SigstoreRoot: services.TrustedRoot()}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			const n = 1000
+			b.Chdir(b.TempDir())
+			write(b, ".", files)
+			u := newUser(b)
+			bundles := lockMany(b, u, n, bench.sign, bench.flags)
+			for b.Loop() {
+				u.must(ExitYes, "verify", "--require-signed")
+			}
+			each := b.Elapsed() / time.Duration(b.N)
+			b.ReportMetric(float64(each.Nanoseconds())/n, "ns/server")
+			b.ReportMetric(float64(each)/float64(signatureTime(b, bench.trust, bundles)), "x-signatures")
+		})
+	}
+}
+
+// lockMany writes a lockfile of n servers, each with a release of its own, and
+// returns their bundles.
+func lockMany(b *testing.B, u *user, n int, signer func() (*sign.Signer, error), flags []string) (bundles [][]byte) {
+	text := benchListing(1)
+	l, err := lock.ParseListing([]byte(text))
 	if err != nil {
 		b.Fatal(err)
 	}
-	var bundles [][]byte
-	for i := range n - 1 {
+	write(b, ".", map[string]string{"listing.json": text})
+	file := &lock.File{}
+	for i := range n {
 		name := fmt.Sprintf("acme/server-%d", i)
-		u.must(ExitYes, "sign", name, "listing.json", "--key", "acme.key", "--sequence", "1", "--bundle", "b.json")
-		bundle := []byte(readText(b, "b.json"))
+		st, err := attest.Definitions(l, attest.Release{Server: name, Sequence: 1, Kinds: []lock.Kind{lock.Tool}, IssuedAt: time.Now().UTC().Truncate(time.Second)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s, err := signer()
+		if err != nil {
+			b.Fatal(err)
+		}
+		bundle, err := s.Sign(b.Context(), st)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if i == 0 {
+			write(b, ".", map[string]string{"b.json": string(bundle)})
+			u.must(ExitYes, append([]string{"lock", name, "listing.json", "--bundle", "b.json"}, flags...)...)
+			if file, err = lock.Parse([]byte(readText(b, "mcpsign.lock.json"))); err != nil {
+				b.Fatal(err)
+			}
+		}
 		digest := lock.Digest(sha256.Sum256(bundle))
 		write(b, ".", map[string]string{blobName(digest): string(bundle)})
-		s := file.Servers[0]
-		s.Name = name
-		s.Evidence = slices.Clone(s.Evidence)
-		s.Evidence[0].Bundle = digest
-		file.Put(s)
+		entry := file.Servers[0]
+		entry.Name = name
+		entry.Evidence = slices.Clone(entry.Evidence)
+		entry.Evidence[0].Bundle = digest
+		file.Put(entry)
 		bundles = append(bundles, bundle)
 	}
 	data, err := file.Format()
@@ -97,17 +153,12 @@ func BenchmarkVerifyAll(b *testing.B) {
 		b.Fatal(err)
 	}
 	write(b, ".", map[string]string{"mcpsign.lock.json": string(data)})
-	for b.Loop() {
-		u.must(ExitYes, "verify", "--require-signed")
-	}
-	each := b.Elapsed() / time.Duration(b.N)
-	b.ReportMetric(float64(each.Nanoseconds())/n, "ns/server")
-	b.ReportMetric(float64(each)/float64(signatureTime(b, key.Public(), bundles)), "x-signatures")
+	return bundles
 }
 
 // signatureTime returns how long it takes to verify bundles, on all processors.
-func signatureTime(b *testing.B, key crypto.PublicKey, bundles [][]byte) time.Duration {
-	v, err := verify.New(nil, verify.Trust{Keys: []verify.TrustedKey{{Key: key}}})
+func signatureTime(b *testing.B, trust verify.Trust, bundles [][]byte) time.Duration {
+	v, err := verify.New(nil, trust)
 	if err != nil {
 		b.Fatal(err)
 	}

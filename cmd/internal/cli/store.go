@@ -34,7 +34,7 @@ type store struct {
 	file *lock.File
 	had  bool // there is a lockfile
 
-	material sync.Map // keys and roots that were read, by digest: many servers have the same
+	material sync.Map // what parseMaterial returned, by materialID: many servers have the same
 
 	// The folder of the evidence, opened when it is first read.
 	opening  sync.Once
@@ -199,39 +199,53 @@ func (s *store) addMaterial(trust *verify.Trust, signer lock.Signer, d lock.Dige
 	if !isKey && !builtin {
 		return "", nil
 	}
-	var data []byte
-	if known, ok := s.material.Load(d); ok {
-		data = known.([]byte)
-	} else {
-		if data, err = s.blob(d); err != nil || data == nil {
+	id := materialID{d, isKey}
+	value, known := s.material.Load(id)
+	if !known {
+		data, err := s.blob(d)
+		if err != nil || data == nil {
 			return "", err
 		}
-		s.material.Store(d, data)
-	}
-	switch {
-	case isKey:
-		key, err := x509.ParsePKIXPublicKey(data)
-		if err != nil {
+		if value, err = parseMaterial(data, isKey); err != nil {
 			return "", fail(ExitTrust, fmt.Errorf("%s: %w", blobName(d), err), "")
 		}
-		trust.Keys = append(trust.Keys, verify.TrustedKey{Key: key})
+		s.material.Store(id, value)
+	}
+	switch v := value.(type) {
+	case verify.TrustedKey:
+		trust.Keys = append(trust.Keys, v)
 		return "key:", nil
-	case bytes.HasPrefix(data, []byte("{")):
-		if trust.SigstoreRoot == nil {
-			trust.SigstoreRoot = data
+	case *x509.Certificate:
+		if signer.Root == d.String() {
+			trust.Roots = append(trust.Roots, v)
+			return "root:", nil
 		}
-		return "sigstore:", nil
+		trust.TSAs = append(trust.TSAs, v)
+		return "tsa:", nil
+	case []byte:
+		if trust.SigstoreRoot == nil {
+			trust.SigstoreRoot = v
+		}
 	}
-	c, err := x509.ParseCertificate(data)
-	if err != nil {
-		return "", fail(ExitTrust, fmt.Errorf("%s: %w", blobName(d), err), "")
+	return "sigstore:", nil
+}
+
+type materialID struct {
+	digest lock.Digest
+	isKey  bool
+}
+
+// parseMaterial returns a verify.TrustedKey, an *x509.Certificate, or the bytes
+// of a Sigstore trusted root.
+func parseMaterial(data []byte, isKey bool) (any, error) {
+	if isKey {
+		key, err := x509.ParsePKIXPublicKey(data)
+		return verify.TrustedKey{Key: key}, err
 	}
-	if signer.Root == d.String() {
-		trust.Roots = append(trust.Roots, c)
-		return "root:", nil
+	if bytes.HasPrefix(data, []byte("{")) {
+		return data, nil
 	}
-	trust.TSAs = append(trust.TSAs, c)
-	return "tsa:", nil
+	return x509.ParseCertificate(data)
 }
 
 // save writes content by its digest, and the lockfile last: what it names is

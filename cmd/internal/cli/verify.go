@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -139,15 +140,16 @@ func (s *store) verifiable(flags *trustFlags) error {
 // what came of it in their order.
 func (a *app) verifyServers(ctx context.Context, st *store, servers []lock.Server, flags *trustFlags, signed bool) []entry {
 	all := make([][]entry, len(servers))
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range servers {
-		g.Go(func() error {
-			all[i] = a.verifyPinned(ctx, st, &servers[i], flags, signed)
-			return nil
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(servers)) {
+		wg.Go(func() { // not one a server: its stack would grow anew each time
+			for i := next.Add(1) - 1; i < int64(len(servers)); i = next.Add(1) - 1 {
+				all[i] = a.verifyPinned(ctx, st, &servers[i], flags, signed)
+			}
 		})
 	}
-	_ = g.Wait() // no function returns an error: each is in all
+	wg.Wait()
 	return slices.Concat(all...)
 }
 
