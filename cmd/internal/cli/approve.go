@@ -32,7 +32,6 @@ func (a *app) approveCommand() *cobra.Command {
 		Long: `Show every definition that is new or changed, in full, with what changed, who
 signed it and what the lint has to say; then ask, and pin exactly that. What the
 rule refuses can't be approved. Without a terminal --listing names what was read.
---held approves what check held of a live server, which is not started again.
 
 ` + sourceHelp,
 		Example: `  mcpsign approve weather -- npx -y @acme/weather-mcp
