@@ -9,14 +9,14 @@
 //	mcpsign sign NAME SOURCE --bundle FILE (--key FILE [--cert FILE --chain FILE] [--tsa URL] |
 //	        --identity-token FILE --signing-config FILE --trusted-root FILE) [--exclude KIND:NAME]
 //	mcpsign attest NAME SOURCE --type URI --predicate FILE --bundle FILE --key FILE ...
-//	mcpsign attest NAME SOURCE --type approval --audience NAME --expires 90d (--out FILE | --bundle FILE --key FILE ...)
 //	mcpsign attest --statement FILE --bundle FILE --key FILE ...
 //	mcpsign revoke NAME [ITEM]... --number N --next-update 30d [--replaces FILE] --bundle FILE --key FILE ...
 //	mcpsign verify NAME SOURCE --bundle FILE (--key FILE | --signer IDENTITY | --policy FILE)
 //	mcpsign verify [NAME] [--policy FILE] [--attest-result FILE [--attest-key FILE]]
 //	mcpsign lock NAME SOURCE [--bundle FILE --key FILE ...] [--from FILE]
 //	mcpsign lock --all client:HOST
-//	mcpsign approve NAME [SOURCE] [--listing DIGEST] [--downgrade]
+//	mcpsign approve NAME [SOURCE | --held] [--listing DIGEST] [--downgrade]
+//	mcpsign approve NAME [SOURCE | --held] --out FILE [--sign key=FILE ...] --audience NAME --expires 90d
 //	mcpsign check NAME [SOURCE] [--lint] [--fail-on CODES]
 //	mcpsign diff NAME [SOURCE]
 //	mcpsign diff OLD NEW
@@ -49,9 +49,10 @@
 // # Statements
 //
 // Sign says what a publisher vouches for. Attest signs what others say about the
-// definitions of a listing: any in-toto predicate, or a reviewer's approval for
-// one deployment. --out writes the statement without a signature, byte for byte
-// what --statement signs on another machine. An ITEM of revoke is
+// definitions of a listing: any in-toto predicate; approve --out, a reviewer's
+// approval for one deployment, of what the rule does not refuse but for the lack
+// of approvals. --out writes the statement without a signature, unless approve
+// has --sign, byte for byte what --statement signs on another machine. An ITEM of revoke is
 // KIND:NAME@sha256:HEX, statement:sha256:HEX, or a bundle, whose statement is
 // meant; a list takes the place of the last one by its signer, entries and all.
 // Each bundle is verified as a host would before it is written.
@@ -81,9 +82,14 @@
 // definitions that were pinned, .mcpsign beside it the bundles, keys and roots
 // by their SHA-256. Who may sign is never looked for there: a flag says it, or
 // policy.yaml in $XDG_CONFIG_HOME/mcpsign; the policy in /etc/mcpsign (in
-// %ProgramData%\mcpsign on Windows) always holds as well. What was seen on this
-// machine of each publisher whose release was pinned, the highest sequence and
-// the latest verified time, is kept in $XDG_STATE_HOME/mcpsign.
+// %ProgramData%\mcpsign on Windows) always holds as well.
+//
+// What was seen on this machine of each publisher, the highest sequence with what
+// was signed, revocation lists, the latest verified time, is kept in
+// $XDG_STATE_HOME/mcpsign/sequences: when a release is pinned, and when check
+// meets a live server whose update it accepts. What check does not allow of a live
+// server, and someone may approve, lies in held there, the last listing of each
+// server.
 //
 // Bundle pack puts the lockfile and its evidence into one file, with policies,
 // keys and roots only if --authority names them; unpack takes those out only if

@@ -18,6 +18,7 @@ import (
 // approveFlags say what is approved, and how.
 type approveFlags struct {
 	trustFlags
+	reviewFlags
 	listing   string // digest of the listing
 	held      bool   // approve what check held
 	downgrade bool
@@ -34,39 +35,30 @@ signed it and what the lint has to say; then ask, and pin exactly that. What the
 rule refuses can't be approved. Without a terminal --listing names what was read.
 
 ` + sourceHelp,
-		Example: `  mcpsign approve weather -- npx -y @acme/weather-mcp
-  mcpsign approve weather --held
-  mcpsign approve weather listing.jsonl --listing sha256:DIGEST`,
+		Example: `  mcpsign approve weather --held
+  mcpsign approve weather listing.jsonl --out ok.sigstore.json --sign key=reviewer.key --audience production --expires 90d`,
 		RunE: func(cmd *cobra.Command, list []string) error { return a.approve(cmd, list, &f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listing, "listing", "", "digest of the listing that was read; approves without asking")
 	flags.BoolVar(&f.held, "held", false, "the listing that check held, in the place of SOURCE")
 	flags.BoolVar(&f.downgrade, "downgrade", false, "accept a release older than the last one that was seen")
-	f.add(a, flags)
+	f.reviewFlags.add(flags)
+	f.trustFlags.add(a, flags)
 	a.live.add(flags)
 	return cmd
 }
 
 func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error {
-	if ruled, err := f.ruled(); err != nil {
-		return err
-	} else if len(f.bundles) > 0 && !ruled {
-		return usage("name the publisher's key with --key, or its identity with --signer", "--bundle needs to know who must have signed")
+	if f.wanted() {
+		return a.review(cmd, list, f)
 	}
-	st, got, err := a.toApprove(cmd, list, f)
+	st, j, err := a.judgeApproval(cmd, list, f)
 	if err != nil {
 		return err
 	}
 	defer st.close()
-	if got.err != nil {
-		return a.report(st.report(entry{server: got.name, err: got.err}))
-	}
-	j, err := a.judge(cmd.Context(), st, query{name: got.name, source: got.source, fetched: got.got, flags: &f.trustFlags, compare: true, approval: true, downgrade: f.downgrade})
-	if err != nil {
-		return err
-	}
-	for _, err := range []error{refusedError(j.listing), checkSecrets(got.got.launch)} {
+	for _, err := range []error{refusedError(j.listing), checkSecrets(j.launch)} {
 		if err != nil {
 			return err
 		}
@@ -79,7 +71,7 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 		}
 		return a.report(st.report(newEntry(j, err)))
 	}
-	pinned.Source = got.got.launch
+	pinned.Source = j.launch
 	if pinned.Source.IsZero() && j.entry != nil {
 		pinned.Source = j.entry.Source // files say nothing about the launch
 	}
@@ -103,6 +95,30 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 		return err
 	}
 	return a.report(r)
+}
+
+// judgeApproval judges what is to be approved.
+func (a *app) judgeApproval(cmd *cobra.Command, list []string, f *approveFlags) (*store, *judgement, error) {
+	if ruled, err := f.ruled(); err != nil {
+		return nil, nil, err
+	} else if len(f.bundles) > 0 && !ruled {
+		return nil, nil, usage("name the publisher's key with --key, or its identity with --signer", "--bundle needs to know who must have signed")
+	}
+	st, got, err := a.toApprove(cmd, list, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	var j *judgement
+	if got.err != nil {
+		err = a.report(st.report(entry{server: got.name, err: got.err}))
+	} else {
+		j, err = a.judge(cmd.Context(), st, query{name: got.name, source: got.source, fetched: got.got, flags: &f.trustFlags, compare: true, approval: true, downgrade: f.downgrade})
+	}
+	if err != nil {
+		st.close()
+		return nil, nil, err
+	}
+	return st, j, nil
 }
 
 // toApprove returns the listing that is to be approved.
@@ -169,7 +185,7 @@ func (a *app) show(j *judgement, pinned *lock.Server, file *lock.File) error {
 	}
 	w := &strings.Builder{}
 	reviewText(w, j, pinned.Source, file, false)
-	signersText(w, j.pinned(), pinned)
+	signersText(w, j.pinned().Evidence, pinned.Evidence)
 	fmt.Fprintf(w, "listing  %s\n", digest)
 	return a.display(w.String())
 }
@@ -250,16 +266,17 @@ func definitionText(w io.Writer, d lock.Definition) {
 	}
 }
 
-// signersText prints who stands behind what is to be pinned, and who did before.
-func signersText(w io.Writer, old, pinned *lock.Server) {
-	for _, e := range pinned.Evidence {
+// signersText prints who stands behind what is to be approved, and who did
+// before.
+func signersText(w io.Writer, old, now []lock.Evidence) {
+	for _, e := range now {
 		fmt.Fprintf(w, "signed   by %s, sequence %d\n", e.Signer, e.Sequence)
-		if len(old.Evidence) > 0 && !slices.ContainsFunc(old.Evidence, func(o lock.Evidence) bool { return o.Signer.Same(e.Signer) }) {
-			fmt.Fprintf(w, "%snot by %s, who signed what is pinned\n", margin, old.Evidence[0].Signer)
+		if len(old) > 0 && !slices.ContainsFunc(old, func(o lock.Evidence) bool { return o.Signer.Same(e.Signer) }) {
+			fmt.Fprintf(w, "%snot by %s, who signed what is pinned\n", margin, old[0].Signer)
 		}
 	}
-	if len(pinned.Evidence) == 0 {
-		fmt.Fprintln(w, "signed   by nobody: what is pinned rests on whoever approves it")
+	if len(now) == 0 {
+		fmt.Fprintln(w, "signed   by nobody: what is approved rests on whoever approves it")
 	}
 }
 

@@ -78,7 +78,7 @@ func TestAttestClock(t *testing.T) {
 	}
 	write(t, ".", map[string]string{"listing.json": listing, "r.key": private})
 	u := newUser(t)
-	u.must(ExitYes, "attest", "weather", "listing.json", "--type", "approval", "--audience", "production", "--expires", "12h", "--listing", digest.String(), "--out", "s.json")
+	u.must(ExitYes, "approve", "weather", "listing.json", "--audience", "production", "--expires", "12h", "--listing", digest.String(), "--out", "s.json")
 	st, err := attest.ParseAny([]byte(readText(t, "s.json")))
 	if err != nil {
 		t.Fatal(err)

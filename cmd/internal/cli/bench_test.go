@@ -90,7 +90,7 @@ func BenchmarkVerifyAll(b *testing.B) {
 			[]string{"--signer", "x509:uri:" + uri, "--roots", "root.pem", "--tsa-roots", "tsa.pem"},
 			verify.Trust{Roots: []*x509.Certificate{root.Certificate}, TSAs: []*x509.Certificate{services.TSA.CA.Certificate}}},
 		{"keyless", func() (*sign.Signer, error) { return sign.Keyless(services.Fulcio.Source(id), with) },
-			[]string{"--signer", "email:" + email + "@"+issuer, "--trusted-root", "root.json"}, verify.Trust{SigstoreRoot: services.TrustedRoot()}},
+			[]string{"--signer", "email:" + email + "@" + issuer, "--trusted-root", "root.json"}, verify.Trust{SigstoreRoot: services.TrustedRoot()}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			const n = 1000

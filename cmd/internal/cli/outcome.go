@@ -100,6 +100,8 @@ func (j *judgement) unsignedHint() string {
 	switch {
 	case j.first(verify.NoRule) != "":
 		return "check the spelling of " + j.server + ", and ask who keeps the policy"
+	case j.first(verify.ApprovalMissing) != "" || j.first(verify.AttestationMissing) != "":
+		return "see who has to give it, and what is there: " + j.explainCommand()
 	case len(j.decision.Evidence()) > 0:
 		return "what is listed is not what was signed: keep it from the model, and ask the publisher; what was signed: " + j.inspectCommand()
 	case len(j.missing) > 0:
@@ -133,6 +135,21 @@ func (j *judgement) approveCommand() string {
 		return "mcpsign approve " + j.server + " --held"
 	}
 	return "mcpsign approve " + j.server + " " + j.source
+}
+
+// explainCommand is the command that says what the policy asks for and what
+// there is of it.
+func (j *judgement) explainCommand() string {
+	command := "mcpsign policy explain " + j.server
+	for _, r := range j.read {
+		if r.Role == "policy" {
+			command += " --policy " + quoteWords([]string{r.Path})
+		}
+	}
+	if j.source != "" {
+		command += " " + j.source
+	}
+	return command
 }
 
 // inspectCommand is the command that shows the bundle that was judged.

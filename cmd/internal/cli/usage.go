@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,17 +49,24 @@ func printUsage(cmd *cobra.Command) error {
 		sets[title].AddFlag(f)
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name == "help" && cmd.HasParent() {
+			return
+		}
 		if g := f.Annotations[groupKey]; len(g) == 1 {
 			add(g[0], f)
 		} else {
 			add("Flags", f)
 		}
 	})
-	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { add("Flags of every command", f) })
 	for _, t := range titles {
 		if sets[t] != nil && sets[t].HasAvailableFlags() {
 			fmt.Fprintf(w, "\n%s:\n%s", t, sets[t].FlagUsages())
 		}
+	}
+	var every []string
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { every = append(every, "--"+f.Name) })
+	if len(every) > 0 {
+		fmt.Fprintf(w, "\nFlags of every command, see %s --help: %s\n", cmd.Root().Name(), strings.Join(every, ", "))
 	}
 	return nil
 }
