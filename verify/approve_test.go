@@ -1,7 +1,9 @@
 package verify
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +78,19 @@ func TestApprovals(t *testing.T) {
 					t.Error("it can be pinned, or passes for signed")
 				}
 			}
+			// What is kept with a pin suffices for the next decision, and is only what counts.
+			support := d.Supporting(r.Listing.Definitions...)
+			for _, b := range support {
+				if !slices.ContainsFunc(tt.bundles, func(x []byte) bool { return bytes.Equal(x, b) }) {
+					t.Error("a bundle that is no approval counts as one")
+				}
+			}
+			if tt.reason != "" && len(support) > 0 {
+				t.Error("an approval that does not count is kept")
+			}
+			kept := r
+			kept.Bundles = append([][]byte{bundle}, support...)
+			wantVerdicts(t, rule(tt.need, signedBy).Decide(kept), tt.want)
 			// Without the publisher's signature approvals say nothing.
 			r.Bundles = tt.bundles
 			if got := verdicts(rule(tt.need, signedBy).Decide(r)); strings.Contains(got, "allow") {

@@ -208,7 +208,7 @@ func (d *Decision) Lists() []ListMark {
 // as Latest the next time.
 func (d *Decision) Latest() time.Time {
 	var latest time.Time
-	for _, p := range append(d.parts, d) {
+	for _, p := range d.single() {
 		for _, c := range slices.Concat(append(slices.Clone(p.found.attested), p.found.releases, p.found.approvals)...) {
 			for _, t := range c.times {
 				if t.After(latest) {
@@ -229,6 +229,42 @@ func (d *Decision) Bundle(digest lock.Digest) []byte {
 		}
 	}
 	return nil
+}
+
+// Supporting returns the bundles that count for xs besides those of Evidence:
+// the approvals and attestations that the rule asks for. A host that pins xs
+// keeps them too, since the rule asks again the next time.
+func (d *Decision) Supporting(xs ...lock.Definition) [][]byte {
+	bundles := make(map[lock.Digest][]byte)
+	for _, p := range d.single() {
+		if p.need == nil {
+			continue
+		}
+		for _, x := range xs {
+			subject := subjectOf(x)
+			support := p.approving(subject)
+			for i := range p.need.attested {
+				support = append(support, p.attestations(i, subject)...)
+			}
+			for _, c := range support {
+				bundles[c.bundle] = c.raw
+			}
+		}
+	}
+	var sorted [][]byte
+	for _, id := range inOrder(bundles) {
+		sorted = append(sorted, bundles[id])
+	}
+	return sorted
+}
+
+// single returns the decisions of the policies that d was merged from, d itself
+// if there is one.
+func (d *Decision) single() []*Decision {
+	if len(d.parts) > 0 {
+		return d.parts
+	}
+	return []*Decision{d}
 }
 
 // Pin returns a lock entry with exactly the definitions xs, which someone has

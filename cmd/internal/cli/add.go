@@ -159,35 +159,46 @@ func (a *app) obtain(ctx context.Context, place string) ([]byte, error) {
 // addedPath is the folder of a server's added evidence.
 func addedPath(server string) string { return filepath.Join(evidenceDir, kit.Folder(server)) }
 
-// keep writes what was added, by its digest.
+// keep writes what was added.
 func (s *store) keep(server string, additions []addition) error {
-	return s.exclusive(func() error {
-		if err := s.root.MkdirAll(addedPath(server), 0o755); err != nil {
-			return err
-		}
-		now, err := openStore(s.path) // the folder may be new
-		if err != nil {
-			return err
-		}
-		defer now.close()
-		kept, err := now.addedNames(server)
-		if err != nil {
-			return err
-		}
-		for _, x := range additions {
-			name := "sha256-" + x.digest.Hex()
-			if slices.Contains(kept, name) {
-				continue
-			}
-			if kept = append(kept, name); len(kept) > lock.MaxBundles {
-				return fail(ExitUsage, fmt.Errorf("%s has %d bundles added, and no more are looked at", server, lock.MaxBundles), "remove those that are of no use from "+addedPath(server))
-			}
-			if err := writeFile(s.root, filepath.Join(addedPath(server), name), x.data, 0o644); err != nil {
-				return err
-			}
-		}
+	var bundles [][]byte
+	for _, x := range additions {
+		bundles = append(bundles, x.data)
+	}
+	return s.exclusive(func() error { return s.writeAdded(server, bundles) })
+}
+
+// writeAdded writes evidence that a server does not have yet, by its digest. No
+// other process may write meanwhile.
+func (s *store) writeAdded(server string, bundles [][]byte) error {
+	if len(bundles) == 0 {
 		return nil
-	})
+	}
+	if err := s.root.MkdirAll(addedPath(server), 0o755); err != nil {
+		return err
+	}
+	now, err := openStore(s.path) // the folder may be new
+	if err != nil {
+		return err
+	}
+	defer now.close()
+	kept, err := now.addedNames(server)
+	if err != nil {
+		return err
+	}
+	for _, data := range bundles {
+		name := "sha256-" + lock.Digest(sha256.Sum256(data)).Hex()
+		if slices.Contains(kept, name) {
+			continue
+		}
+		if kept = append(kept, name); len(kept) > lock.MaxBundles {
+			return fail(ExitUsage, fmt.Errorf("%s has %d bundles added, and no more are looked at", server, lock.MaxBundles), "remove those that are of no use from "+addedPath(server))
+		}
+		if err := writeFile(s.root, filepath.Join(addedPath(server), name), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addedNames lists the files of a server's added evidence.

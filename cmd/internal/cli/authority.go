@@ -47,7 +47,7 @@ func (t *trustFlags) loadPolicies() error {
 // readPolicy reads a policy with the files it names, from its own folder only.
 // It returns nil if there is no such file.
 func (t *trustFlags) readPolicy(role, name string) (*verify.Policy, error) {
-	const hint = "nothing is allowed by a policy that can't be read in full"
+	const hint = "correct it: nothing is allowed by a policy that can't be read in full"
 	data, err := t.file(role, name, verify.MaxPolicy)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

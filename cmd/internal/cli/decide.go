@@ -15,6 +15,7 @@ type judgement struct {
 	source    string      // as the user wrote it, for the next command; empty for the lockfile itself
 	launch    lock.Source // how the server was launched
 	bundles   []string    // files that were named
+	flags     string      // of trust, as they were given
 	folder    string      // of the lockfile
 	listing   *lock.Listing
 	entry     *lock.Server // nil: nothing is pinned
@@ -25,6 +26,7 @@ type judgement struct {
 	read      []authority   // the files that say who may sign and with what that is checked
 	downgrade bool          // an older release is what is wanted
 	held      bool          // the listing waits for approval
+	explained bool          // what each rule needs is shown
 	compare   bool          // with the pins; else the signatures of the source alone
 }
 
@@ -48,7 +50,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	if err != nil {
 		return nil, err
 	}
-	j := &judgement{server: name, source: q.source.String(), bundles: q.flags.bundles, folder: filepath.Dir(s.path), entry: entry, listing: q.listing}
+	j := &judgement{server: name, source: q.source.String(), bundles: q.flags.bundles, flags: q.flags.words(), folder: filepath.Dir(s.path), entry: entry, listing: q.listing}
 	if j.verifier, err = q.flags.verifier(s, name, entry); err != nil {
 		return nil, err
 	}

@@ -70,6 +70,7 @@ func (a *app) explainPolicy(cmd *cobra.Command, name string, s source, flags *tr
 	if err := a.emit(form{document: func() any { return explainDocument(j, all) }, text: func(w io.Writer) { explainText(w, j, all) }}); err != nil {
 		return err
 	}
+	j.explained = true
 	return j.outcome()
 }
 
@@ -129,30 +130,45 @@ func explainDocument(j *judgement, all []verify.Explanation) explainDoc {
 	return doc
 }
 
+// explainText prints what is said of several definitions once.
 func explainText(w io.Writer, j *judgement, all []verify.Explanation) {
+	names := make(map[string][]string)
+	var texts []string
 	for _, x := range all {
+		text := needsText(x)
+		if names[text] == nil {
+			texts = append(texts, text)
+		}
 		var reasons []string
 		for _, r := range x.Result.Reasons {
 			reasons = append(reasons, string(r))
 		}
-		fmt.Fprintf(w, "%-9s %s  %s\n", x.Result.Verdict, show(x.Result.Kind, x.Result.Name), strings.Join(reasons, ", "))
-		fmt.Fprintf(w, "%srule %s\n", margin, lock.Visible(x.Rule))
-		for _, n := range x.Needs {
-			mark := "missing"
-			if n.Met {
-				mark = "met"
-			}
-			fmt.Fprintf(w, "%s%-8s %s: %s\n", margin, mark, n.Code, n.Want)
-			for _, f := range n.Found {
-				counts := "no"
-				if f.Counts {
-					counts = "yes"
-				}
-				fmt.Fprintf(w, "%s         %-4s %s\n", margin, counts, f.Text)
-			}
-		}
+		names[text] = append(names[text], fmt.Sprintf("%-9s %s  %s\n", x.Result.Verdict, show(x.Result.Kind, x.Result.Name), strings.Join(reasons, ", ")))
+	}
+	for _, text := range texts {
+		fmt.Fprint(w, strings.Join(names[text], ""), text)
 	}
 	for _, r := range j.read {
 		fmt.Fprintf(w, "%-8s %s  %s\n", r.Role, lock.Visible(r.Path), r.Digest)
 	}
+}
+
+func needsText(x verify.Explanation) string {
+	w := &strings.Builder{}
+	fmt.Fprintf(w, "%srule %s\n", margin, lock.Visible(x.Rule))
+	for _, n := range x.Needs {
+		mark := "missing"
+		if n.Met {
+			mark = "met"
+		}
+		fmt.Fprintf(w, "%s%-8s %s: %s\n", margin, mark, n.Code, n.Want)
+		for _, f := range n.Found {
+			counts := "no"
+			if f.Counts {
+				counts = "yes"
+			}
+			fmt.Fprintf(w, "%s         %-4s %s\n", margin, counts, f.Text)
+		}
+	}
+	return w.String()
 }

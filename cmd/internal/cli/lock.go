@@ -172,6 +172,9 @@ func (a *app) writeLock(st *store, j *judgement, pinned *lock.Server, content []
 		if !same(now.file.Find(pinned.Name), j.entry) {
 			return fail(ExitInternal, fmt.Errorf("%s was changed by another process", pinned.Name), "look at it again")
 		}
+		if err := now.writeAdded(pinned.Name, j.supporting(pinned)); err != nil {
+			return err
+		}
 		now.file.Put(*pinned)
 		return now.save(content)
 	})
@@ -201,6 +204,16 @@ func (a *app) contentFor(j *judgement, pinned *lock.Server) ([][]byte, error) {
 		}
 	}
 	return content, nil
+}
+
+// supporting returns the approvals and attestations that count for what is
+// pinned.
+func (j *judgement) supporting(pinned *lock.Server) [][]byte {
+	var definitions []lock.Definition
+	for _, p := range pinned.Pins {
+		definitions = append(definitions, p.Definition)
+	}
+	return j.decision.Supporting(definitions...)
 }
 
 // content returns a bundle or trust material by its digest, nil if unknown.

@@ -3,7 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -71,7 +74,7 @@ func (j *judgement) hint(code ExitCode) string {
 			return "read it, and approve exactly that if it is good: " + j.approveCommand()
 		}
 		if j.entry == nil {
-			return "pin what was read and found good: mcpsign lock " + j.server + " " + j.source
+			return "pin what was read and found good: " + j.command("lock", j.source)
 		}
 		return "read what is new: mcpsign digest --canonical " + j.first(verify.NotLocked) + " " + j.source
 	case ExitNoDigest:
@@ -100,6 +103,10 @@ func (j *judgement) unsignedHint() string {
 	switch {
 	case j.first(verify.NoRule) != "":
 		return "check the spelling of " + j.server + ", and ask who keeps the policy"
+	case j.explained && j.first(verify.ApprovalMissing) != "":
+		return "ask a reviewer for it: mcpsign approve " + j.server + " SOURCE --out FILE; then: mcpsign add " + j.server + " FILE"
+	case j.explained && j.first(verify.AttestationMissing) != "":
+		return "ask who has to give it; then: mcpsign add " + j.server + " FILE"
 	case j.first(verify.ApprovalMissing) != "" || j.first(verify.AttestationMissing) != "":
 		return "see who has to give it, and what is there: " + j.explainCommand()
 	case len(j.decision.Evidence()) > 0:
@@ -124,42 +131,57 @@ func (j *judgement) first(reason verify.Reason) string {
 }
 
 // verifyCommand is the command that verifies the source with a bundle, which
-// the user has to find, as the user has to know the publisher.
+// the user has to find. Where no policy knows the publisher, the user has to.
 func (j *judgement) verifyCommand() string {
-	return "mcpsign verify " + j.server + " --bundle RELEASE.sigstore.json --signer PUBLISHER " + j.source
+	const bundle = "RELEASE.sigstore.json"
+	if slices.ContainsFunc(j.read, func(r authority) bool { return strings.HasSuffix(r.Role, "policy") }) {
+		return j.command("add", bundle)
+	}
+	return "mcpsign verify " + j.server + " --bundle " + bundle + " --signer PUBLISHER " + j.source
 }
 
 // approveCommand is the command that approves what was listed.
 func (j *judgement) approveCommand() string {
 	if j.held {
-		return "mcpsign approve " + j.server + " --held"
+		return j.command("approve", "--held")
 	}
-	return "mcpsign approve " + j.server + " " + j.source
+	return j.command("approve", j.source)
 }
 
 // explainCommand is the command that says what the policy asks for and what
 // there is of it.
-func (j *judgement) explainCommand() string {
-	command := "mcpsign policy explain " + j.server
-	for _, r := range j.read {
-		if r.Role == "policy" {
-			command += " --policy " + quoteWords([]string{r.Path})
-		}
-	}
-	if j.source != "" {
-		command += " " + j.source
-	}
-	return command
+func (j *judgement) explainCommand() string { return j.command("policy explain", j.source) }
+
+// command is a command about what was judged, by what it was judged with.
+func (j *judgement) command(verb, source string) string {
+	words := []string{"mcpsign", verb, j.server, j.flags, source}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
 // inspectCommand is the command that shows the bundle that was judged.
 func (j *judgement) inspectCommand() string {
-	file := "FILE"
-	switch {
-	case len(j.bundles) == 1:
-		file = quoteWords(j.bundles)
-	case len(j.bundles) == 0 && j.entry != nil && len(j.entry.Evidence) == 1:
-		file = quoteWords([]string{filepath.Join(j.folder, blobName(j.entry.Evidence[0].Bundle))})
+	var found []string
+	if len(j.bundles) > 0 {
+		found = j.bundles
+	} else if e := j.decision.Evidence(); len(e) == 1 {
+		found = j.kept(e[0].Bundle)
+	} else if j.entry != nil && len(j.entry.Evidence) == 1 {
+		found = j.kept(j.entry.Evidence[0].Bundle)
 	}
-	return "mcpsign inspect " + file
+	if len(found) != 1 {
+		return "mcpsign inspect FILE"
+	}
+	return "mcpsign inspect " + quoteWords(found)
+}
+
+// kept returns the file of a bundle that lies beside the lockfile, none if it
+// lies elsewhere.
+func (j *judgement) kept(bundle lock.Digest) []string {
+	for _, name := range []string{blobName(bundle), filepath.Join(addedPath(j.server), filepath.Base(blobName(bundle)))} {
+		path := filepath.Join(j.folder, name)
+		if _, err := os.Stat(path); err == nil {
+			return []string{path}
+		}
+	}
+	return nil
 }

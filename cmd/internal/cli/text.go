@@ -133,8 +133,8 @@ func (j *judgement) recordedSigners() []string {
 // orEach puts alternatives below each other.
 func orEach(list []string) string { return strings.Join(visible(list), "\n               or ") }
 
-// evidence prints which bundles do not count, if anything is refused, and who
-// signed, if nothing is.
+// evidence prints who signed, and if anything is refused, which bundles do not
+// count.
 func (j *judgement) evidence(w io.Writer) {
 	defer func() {
 		fmt.Fprintf(w, "rule     %s\n", lock.Visible(j.decision.Rule()))
@@ -142,12 +142,10 @@ func (j *judgement) evidence(w io.Writer) {
 			fmt.Fprintf(w, "%-8s %s  %s\n", r.Role, lock.Visible(r.Path), r.Digest)
 		}
 	}()
-	results := j.decision.Results()
-	refused := slices.ContainsFunc(results, func(r verify.Result) bool { return !j.fine(r) })
-	if !refused {
-		for _, h := range j.decision.Evidence() {
-			fmt.Fprintf(w, "signed   by %s, sequence %d\n", h.Signer, h.Sequence)
-		}
+	for _, h := range j.decision.Evidence() {
+		fmt.Fprintf(w, "signed   by %s, sequence %d\n", h.Signer, h.Sequence)
+	}
+	if !slices.ContainsFunc(j.decision.Results(), func(r verify.Result) bool { return !j.fine(r) }) {
 		return
 	}
 	expected := orEach(j.decision.Expected())

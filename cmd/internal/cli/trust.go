@@ -80,6 +80,27 @@ func (t *trustFlags) add(a *app, f *pflag.FlagSet) {
 	group(f, "Flags of trust", "bundle", "key", "signer", "roots", "tsa-roots", "trusted-root", "policy", "revocations")
 }
 
+// words repeats the flags that were given, for the next command.
+func (t *trustFlags) words() string {
+	var words []string
+	given := func(flag string, values ...string) {
+		for _, v := range values {
+			if v != "" {
+				words = append(words, "--"+flag, v)
+			}
+		}
+	}
+	given("policy", t.policy)
+	given("key", t.key)
+	given("signer", t.signers...)
+	given("roots", t.roots)
+	given("tsa-roots", t.tsaRoots)
+	given("trusted-root", t.trustedRoot)
+	given("revocations", t.revocations...)
+	given("bundle", t.bundles...)
+	return quoteWords(words)
+}
+
 // names reports whether the flags say who must have signed.
 func (t *trustFlags) names() bool { return t.policy != "" || t.key != "" || len(t.signers) > 0 }
 
