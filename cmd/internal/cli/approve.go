@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -260,10 +259,7 @@ func definitionText(w io.Writer, d lock.Definition) {
 			}
 		}
 	}
-	var b bytes.Buffer
-	if json.Indent(&b, d.Canonical(), margin, "  ") == nil {
-		fmt.Fprintf(w, "%s%s\n", margin, lock.VisibleJSON(b.Bytes()))
-	}
+	valueText(w, d.Canonical())
 }
 
 // signersText prints who stands behind what is to be approved, and who did

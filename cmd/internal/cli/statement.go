@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -66,10 +64,7 @@ func statementText(w io.Writer, st *attest.Statement) {
 	fmt.Fprintf(w, "type     %s\n", lock.Visible(st.PredicateType()))
 	if _, ok := st.Foreign(); ok {
 		// Members that nobody knows are signed too: show the text.
-		var b bytes.Buffer
-		if json.Indent(&b, st.Bytes(), margin, "  ") == nil {
-			fmt.Fprintf(w, "%s%s\n", margin, lock.VisibleJSON(b.Bytes()))
-		}
+		valueText(w, st.Bytes())
 	}
 	if a, ok := st.Approval(); ok {
 		approvalText(w, st, a)
@@ -99,10 +94,7 @@ func approvalText(w io.Writer, st *attest.Statement, a attest.Approval) {
 // releaseText prints all members: what is not shown can't be meant.
 func releaseText(w io.Writer, st *attest.Statement, r attest.Release) {
 	fmt.Fprintf(w, "release  %s %s, sequence %d, variant %q, issued %s\n", r.Server, lock.Visible(r.Version), r.Sequence, r.Variant, rfc3339(r.IssuedAt))
-	var b bytes.Buffer
-	if json.Indent(&b, st.Bytes(), margin, "  ") == nil {
-		fmt.Fprintf(w, "%s%s\n", margin, lock.VisibleJSON(b.Bytes()))
-	}
+	valueText(w, st.Bytes())
 }
 
 func notesText(w io.Writer, notes string) {
