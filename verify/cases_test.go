@@ -246,7 +246,7 @@ func TestOneStatement(t *testing.T) {
 	old, recent := p.sign(t, ab, sequence(12)), p.sign(t, `{"tools":[{"name":"a"}]}`, sequence(17))
 	for _, bundles := range [][][]byte{{old, recent}, {recent, old}} {
 		d := ruleFor(t, "", p).Decide(ask(listing(t, ab), bundles...))
-		wantVerdicts(t, d, "tool:a undecided verified, first_contact, not_locked; tool:b deny unsigned")
+		wantVerdicts(t, d, "tool:a undecided verified, first_contact, not_locked; tool:b deny rollback")
 		wantDiagnostics(t, d)
 		if h := d.HighWater(); len(h) != 1 || h[0].Sequence != 17 {
 			t.Errorf("HighWater = %v", h)

@@ -103,17 +103,24 @@ func (d *Decision) unproven(def lock.Definition, pins []lock.Pin, equal bool) []
 	}) {
 		reasons = append(reasons, Revoked)
 	}
+	if slices.ContainsFunc(d.used, func(c counted) bool { return d.olderVouches(c, subjectOf(def)) }) {
+		reasons = append(reasons, Rollback)
+	}
 	if len(d.used) < d.need.need {
-		for _, r := range d.failures() {
-			if !slices.Contains(reasons, r) {
-				reasons = append(reasons, r)
-			}
-		}
+		reasons = appendNew(reasons, d.failures()...)
 	}
 	if len(reasons) == 0 {
 		reasons = []Reason{Unsigned}
 	}
 	return reasons
+}
+
+// olderVouches reports whether a definition that a statement does not vouch for
+// is of an older release by the same principal.
+func (d *Decision) olderVouches(newer counted, x attest.Subject) bool {
+	return !newer.covers(x) && slices.ContainsFunc(d.found.releases, func(c counted) bool {
+		return c.by == newer.by && c.statement.Release().Sequence < newer.statement.Release().Sequence && c.covers(x)
+	})
 }
 
 // variantOf reports whether a definition differs from one that is pinned and

@@ -157,7 +157,7 @@ rules: [{servers: [io.github.acme/*], signedBy: [p]}]
 	r := ask(listing(t, ab), p.sign(t, ab, sequence(12)), next.sign(t, `{"tools":[{"name":"a"}]}`, sequence(17)))
 	r.At = now.AddDate(0, 0, 5)
 	d := v.Decide(r)
-	wantVerdicts(t, d, "tool:a undecided verified, first_contact, not_locked; tool:b deny unsigned")
+	wantVerdicts(t, d, "tool:a undecided verified, first_contact, not_locked; tool:b deny rollback")
 	r.Seen = []HighWater{{Signer: next.signer(), Sequence: 18}}
 	wantDiagnostics(t, v.Decide(r), Rollback, Rollback)
 }

@@ -19,7 +19,7 @@ const (
 	WrongSigner        Reason = "wrong_signer"        // valid, by someone else
 	WrongServer        Reason = "wrong_server"        // valid, for another server
 	WrongKind          Reason = "wrong_kind"          // valid, and not about definitions
-	Rollback           Reason = "rollback"            // older than what was seen, or than the rule allows
+	Rollback           Reason = "rollback"            // older than what was seen or is at hand, or than the rule allows
 	Equivocation       Reason = "equivocation"        // two statements of one release contradict each other
 	Expired            Reason = "expired"             // the statement's time, the key's, or that which the rule allows, is past
 	NoRule             Reason = "no_rule"             // the policy has no rule for the server

@@ -89,6 +89,11 @@ func (j *judgement) hint(code ExitCode) string {
 		}
 		return "compare who signed what with what the publisher documents: " + j.inspectCommand()
 	case ExitOutdated:
+		if e := j.decision.Evidence(); j.downgrade && len(e) == 1 {
+			if added := j.kept(e[0].Bundle, addedPath(j.server)); added != nil {
+				return fmt.Sprintf("sequence %d was added, and counts as long as it is there: to go back, remove %s first", e[0].Sequence, quoteWords(added))
+			}
+		}
 		return "use the newest release of the server and its bundle"
 	case ExitTrust:
 		if j.source == "" && len(j.read) == 0 {
@@ -160,13 +165,11 @@ func (j *judgement) command(verb, source string) string {
 
 // inspectCommand is the command that shows the bundle that was judged.
 func (j *judgement) inspectCommand() string {
-	var found []string
-	if len(j.bundles) > 0 {
-		found = j.bundles
-	} else if e := j.decision.Evidence(); len(e) == 1 {
-		found = j.kept(e[0].Bundle)
-	} else if j.entry != nil && len(j.entry.Evidence) == 1 {
-		found = j.kept(j.entry.Evidence[0].Bundle)
+	found := j.bundles
+	if e := j.decision.Evidence(); len(found) == 0 && len(e) == 1 {
+		found = j.kept(e[0].Bundle, evidenceDir, addedPath(j.server))
+	} else if len(found) == 0 && j.entry != nil && len(j.entry.Evidence) == 1 {
+		found = j.kept(j.entry.Evidence[0].Bundle, evidenceDir)
 	}
 	if len(found) != 1 {
 		return "mcpsign inspect FILE"
@@ -174,11 +177,11 @@ func (j *judgement) inspectCommand() string {
 	return "mcpsign inspect " + quoteWords(found)
 }
 
-// kept returns the file of a bundle that lies beside the lockfile, none if it
-// lies elsewhere.
-func (j *judgement) kept(bundle lock.Digest) []string {
-	for _, name := range []string{blobName(bundle), filepath.Join(addedPath(j.server), filepath.Base(blobName(bundle)))} {
-		path := filepath.Join(j.folder, name)
+// kept returns the file of a bundle in the first of the folders beside the
+// lockfile that has it, none if it lies elsewhere.
+func (j *judgement) kept(bundle lock.Digest, folders ...string) []string {
+	for _, folder := range folders {
+		path := filepath.Join(j.folder, folder, filepath.Base(blobName(bundle)))
 		if _, err := os.Stat(path); err == nil {
 			return []string{path}
 		}

@@ -103,6 +103,9 @@ func (j *judgement) explain(w io.Writer, r verify.Result) {
 	found := "nothing: it is not listed"
 	if !r.Digest.IsZero() {
 		found = r.Digest.String()
+		if r.Has(verify.Rollback) && !r.Signed.IsZero() {
+			found += ", of an older release"
+		}
 	}
 	expected := func(what, found string) {
 		fmt.Fprintf(w, "%sexpected %s\n%sfound    %s\n", margin, what, margin, found)
