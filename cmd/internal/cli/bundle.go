@@ -5,13 +5,16 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpsign/mcpsign/cmd/internal/kit"
 	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
 )
 
 func (a *app) bundleCommand() *cobra.Command {
@@ -36,7 +39,8 @@ func (a *app) packCommand() *cobra.Command {
 		Short: "Put the lockfile and the evidence it names into one file",
 		Long: `Put the lockfile and the bundles, keys and roots that it names into one file, a
 tar archive. The same files are always the same bytes. Policies, keys and roots
-that say who may sign are only in it if --authority names them.`,
+that say who may sign are only in it if --authority names them; a policy brings
+the files that it names.`,
 		Example: `  mcpsign bundle pack --out kit.tar
   mcpsign bundle pack --out kit.tar --authority policy.yaml --authority acme.key.pub`,
 		Args: args(cobra.NoArgs),
@@ -105,11 +109,11 @@ func (a *app) pack(out string, authority []string) error {
 		}
 	}
 	for _, name := range authority {
-		f, err := readAuthority(name)
+		files, err := readAuthority(name)
 		if err != nil {
 			return err
 		}
-		k.Authority = append(k.Authority, f)
+		k.Authority = appendFiles(k.Authority, files)
 	}
 	data, err := k.Format()
 	if err != nil {
@@ -128,20 +132,42 @@ func (a *app) pack(out string, authority []string) error {
 	return a.emit(form{document: func() any { return doc }, text: func(w io.Writer) { doc.text(w, "") }})
 }
 
-// readAuthority reads a file that is to be carried.
-func readAuthority(name string) (kit.File, error) {
-	base := filepath.Base(name)
+// readAuthority reads a file that is to be carried, and if it is a policy those
+// that it names.
+func readAuthority(name string) ([]kit.File, error) {
 	data, err := readFile(name, kit.MaxFile)
 	if err != nil {
-		return kit.File{}, fail(ExitTrust, err, "")
+		return nil, fail(ExitTrust, err, "")
 	}
-	if bytes.Contains(data, []byte("PRIVATE KEY")) {
-		return kit.File{}, usage("name the public key, "+lock.Visible(name)+".pub perhaps", lock.Visible(name)+" is a private key")
+	contents := map[string][]byte{filepath.Base(name): data}
+	if p, err := verify.ParsePolicy(name, data); err == nil {
+		named, err := readBeside(name, p.Files())
+		if err != nil {
+			return nil, fail(ExitTrust, err, "a policy is carried with all files that it names")
+		}
+		maps.Copy(contents, named)
 	}
-	if err := kit.CheckName(base); err != nil {
-		return kit.File{}, fail(ExitUsage, fmt.Errorf("%s: %w", lock.Visible(name), err), "rename the file")
+	var files []kit.File
+	for _, base := range slices.Sorted(maps.Keys(contents)) {
+		if bytes.Contains(contents[base], []byte("PRIVATE KEY")) {
+			return nil, usage("name the public key, "+lock.Visible(base)+".pub perhaps", lock.Visible(base)+" is a private key")
+		}
+		if err := kit.CheckName(base); err != nil {
+			return nil, fail(ExitUsage, fmt.Errorf("%s: %w", lock.Visible(base), err), "rename the file")
+		}
+		files = append(files, kit.File{Name: base, Data: contents[base]})
 	}
-	return kit.File{Name: base, Data: data}, nil
+	return files, nil
+}
+
+// appendFiles appends the files that are not there yet.
+func appendFiles(to, files []kit.File) []kit.File {
+	for _, f := range files {
+		if !slices.ContainsFunc(to, func(have kit.File) bool { return have.Name == f.Name && bytes.Equal(have.Data, f.Data) }) {
+			to = append(to, f)
+		}
+	}
+	return to
 }
 
 // writeKit writes a kit in the place of another one, and of nothing else.
