@@ -40,6 +40,16 @@ type Artifact struct {
 // as ${NAME} or a file as @FILE where it is a secret.
 type Header struct{ Name, Value string }
 
+// String returns what a is and its digests, "pkg:npm/a@1 sha512:HEX", in a form
+// in which every character shows.
+func (a Artifact) String() string {
+	text := Visible(a.PURL + a.File)
+	for _, algorithm := range slices.Sorted(maps.Keys(a.Digest)) {
+		text += " " + Visible(algorithm+":"+a.Digest[algorithm])
+	}
+	return text
+}
+
 // The limits of a Source: of arguments, variables and headers, each, and of
 // artifacts.
 const (
@@ -96,7 +106,7 @@ func (s *Source) check() error {
 		}
 	}
 	for i := range s.Artifacts {
-		if err := s.Artifacts[i].check(); err != nil {
+		if err := s.Artifacts[i].Check(); err != nil {
 			return err
 		}
 	}
@@ -113,8 +123,8 @@ func (s *Source) check() error {
 	return nil
 }
 
-// check reports what makes a no artifact that a lockfile can hold.
-func (a *Artifact) check() error {
+// Check reports what makes a no artifact that a lockfile can hold.
+func (a Artifact) Check() error {
 	text := a.PURL + a.File
 	switch {
 	case (a.PURL == "") == (a.File == ""):
