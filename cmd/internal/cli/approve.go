@@ -78,10 +78,6 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 		}
 		return a.report(st.report(newEntry(j, err)))
 	}
-	pinned.Source = got.got.launch
-	if pinned.Source.IsZero() && j.entry != nil {
-		pinned.Source = j.entry.Source // files say nothing about the launch
-	}
 	content, err := a.contentFor(j, pinned)
 	if err != nil {
 		return err
@@ -189,6 +185,12 @@ func reviewText(w io.Writer, j *judgement, launch lock.Source, file *lock.File, 
 		fmt.Fprintf(w, "launch   %s\n", e.launch)
 	} else if !launch.IsZero() {
 		fmt.Fprintf(w, "launch   %s\n", launchText(launch))
+	}
+	for _, a := range launch.Artifacts {
+		fmt.Fprintf(w, "%swhich is %s\n", margin, a)
+	}
+	if j.decision != nil {
+		j.boundText(w)
 	}
 }
 

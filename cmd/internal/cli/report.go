@@ -61,8 +61,11 @@ func launchNote(recorded, now lock.Source) string {
 }
 
 func launchText(s lock.Source) string {
-	if s.URL != "" {
+	switch {
+	case s.URL != "":
 		return quoteWords([]string{s.Origin()})
+	case len(s.Command) == 0:
+		return "files"
 	}
 	return quoteWords(s.Command)
 }
@@ -129,12 +132,14 @@ type (
 		Error       string          `json:"error,omitempty"` // why there is no yes
 		Definitions []resultDoc     `json:"definitions,omitempty"`
 		Changes     []changeDoc     `json:"changes,omitempty"`
-		Info        []fieldDoc      `json:"info,omitempty"`     // of what the server says of itself
-		Launch      string          `json:"launch,omitempty"`   // how it is launched otherwise than recorded
-		Findings    []findingDoc    `json:"findings,omitempty"` // of the lint
-		Other       []string        `json:"other,omitempty"`    // about the lockfile of another tool
-		Bundles     []diagnosticDoc `json:"bundles,omitempty"`  // that do not count
-		Missing     []string        `json:"missing,omitempty"`  // bundles that the lockfile records and that are not there
+		Info        []fieldDoc      `json:"info,omitempty"`      // of what the server says of itself
+		Launch      string          `json:"launch,omitempty"`    // how it is launched otherwise than recorded
+		Artifacts   []artifactDoc   `json:"artifacts,omitempty"` // what was launched, as far as it was read
+		Named       []string        `json:"named,omitempty"`     // what the release names, if that is not among it
+		Findings    []findingDoc    `json:"findings,omitempty"`  // of the lint
+		Other       []string        `json:"other,omitempty"`     // about the lockfile of another tool
+		Bundles     []diagnosticDoc `json:"bundles,omitempty"`   // that do not count
+		Missing     []string        `json:"missing,omitempty"`   // bundles that the lockfile records and that are not there
 		Expected    []string        `json:"expected,omitempty"`
 	}
 	resultDoc struct {
@@ -172,6 +177,10 @@ func (e *entry) document() reportDoc {
 
 func (j *judgement) document(doc *reportDoc) {
 	doc.Rule, doc.Authority, doc.Expected = j.decision.Rule(), j.read, j.decision.Expected()
+	doc.Artifacts = artifactDocs(j.request.Source.Artifacts)
+	if j.first(verify.SourceUnbound) != "" {
+		doc.Named = j.decision.Named()
+	}
 	for _, r := range j.decision.Results() {
 		d := resultDoc{Kind: r.Kind, Name: r.Name, Verdict: j.verdict(r), Reasons: j.reasons(r),
 			Digest: digestText(r.Digest), Pinned: digestText(r.Pinned), Signed: digestText(r.Signed), Signers: r.Signers}

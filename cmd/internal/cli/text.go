@@ -139,6 +139,7 @@ func (j *judgement) evidence(w io.Writer) {
 			fmt.Fprintf(w, "%-8s %s  %s\n", r.Role, lock.Visible(r.Path), r.Digest)
 		}
 	}()
+	j.boundText(w)
 	results := j.decision.Results()
 	refused := slices.ContainsFunc(results, func(r verify.Result) bool { return !j.fine(r) })
 	if !refused {
