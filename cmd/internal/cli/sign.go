@@ -28,7 +28,7 @@ type signFlags struct {
 	purls    []string
 	origins  []string
 	files    []string // values of --artifact
-	expires  span // 0 if the statement does not expire
+	expires  span     // 0 if the statement does not expire
 	sequence uint64
 	numbered bool // there is a sequence
 	exclude  []string
