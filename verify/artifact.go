@@ -91,7 +91,7 @@ func isAbout(read lock.Artifact, signed attest.Resource) bool {
 // each other in none.
 func equals(a, b map[string]string) bool {
 	for algorithm, hex := range a {
-		if strong(algorithm) && b[algorithm] == hex {
+		if strong(algorithm) && hex != "" && b[algorithm] == hex {
 			return !differs(a, b)
 		}
 	}

@@ -111,7 +111,7 @@ func (j *judgement) explain(w io.Writer, r verify.Result) {
 		expected(r.Pinned.String()+" (pinned)", found)
 	case !r.Signed.IsZero() && r.Signed != r.Digest:
 		expected(r.Signed.String()+" (signed)", found)
-	case len(j.decision.HighWater()) > 0 && len(r.Signers) == 0:
+	case len(j.decision.HighWater()) > 0 && r.Signed.IsZero():
 		expected("a definition that is signed", found+", which the statement does not name")
 	case r.Has(verify.WrongSigner) && len(r.Signers) > 0:
 		expected(orEach(j.recordedSigners())+" (pinned)", r.Signers[0].String())

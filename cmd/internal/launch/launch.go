@@ -112,7 +112,7 @@ func fileArtifact(ctx context.Context, name, path string) (lock.Artifact, error)
 // bytes, which a symbolic link may name, as in-toto's digest set. Errors do not
 // name the file.
 func Sum(ctx context.Context, path string) (map[string]string, error) {
-	f, err := openRegular(path)
+	f, err := openRegular(path, MaxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -128,15 +128,17 @@ func Sum(ctx context.Context, path string) (map[string]string, error) {
 	return map[string]string{"sha256": hex.EncodeToString(h256.Sum(nil)), "sha512": hex.EncodeToString(h512.Sum(nil))}, nil
 }
 
-// openRegular opens a regular file; what is none, a pipe say, is not opened, as
-// that could wait for ever.
-func openRegular(path string) (*os.File, error) {
+// openRegular opens a regular file of at most limit bytes, which may grow. What
+// is none, a pipe say, is not opened, as that could wait for ever.
+func openRegular(path string, limit int64) (*os.File, error) {
 	info, err := os.Stat(path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, cause(err)
-	}
-	if !info.Mode().IsRegular() {
+	case !info.Mode().IsRegular():
 		return nil, errors.New("is no regular file")
+	case info.Size() > limit:
+		return nil, fmt.Errorf("has more than %d bytes", limit)
 	}
 	f, err := os.Open(path)
 	return f, cause(err)

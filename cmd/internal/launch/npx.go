@@ -129,7 +129,7 @@ func hasPrograms(path string) bool {
 
 // readFile reads a regular file of at most maxRecord bytes.
 func readFile(path string) ([]byte, error) {
-	f, err := openRegular(path)
+	f, err := openRegular(path, maxRecord)
 	if err != nil {
 		return nil, err
 	}
