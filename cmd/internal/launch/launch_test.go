@@ -171,21 +171,43 @@ func TestReadNPX(t *testing.T) {
 		{"used", func(*testing.T, *machine) {}, ""},
 		{"used in a project that has its own", func(t *testing.T, m *machine) { m.own(t, "node_modules/@acme/weather-mcp/package.json") }, ""},
 		{"not used, no project", func(t *testing.T, m *machine) { m.age(t, long) }, ""},
-		{"not used, project without it", func(t *testing.T, m *machine) {
+		{"not used, project and programs without it", func(t *testing.T, m *machine) {
 			m.age(t, long)
-			m.own(t, "node_modules/other/package.json")
+			m.command.Env = append(m.command.Env, "PATH="+strings.Join([]string{filepath.Join(m.home, "bin"), m.home}, string(filepath.ListSeparator)))
 			write(t, filepath.Join(m.dir, "package.json"), `{"name":"a","dependencies":{"x":"1e400"}}`)
 		}, ""},
 		{"not used, project with its own", func(t *testing.T, m *machine) {
 			m.age(t, long)
 			m.own(t, "node_modules/@acme/weather-mcp/package.json")
-		}, "npx may have run what the project has for @acme/weather-mcp@1.4.2"},
+		}, "npx may have run another @acme/weather-mcp than that of its cache"},
+		{"not used, project with anything", func(t *testing.T, m *machine) {
+			m.age(t, long)
+			m.own(t, "node_modules/other/node_modules/@acme/weather-mcp/package.json")
+		}, "npx may have run"},
+		{"not used, installed beside a program", func(t *testing.T, m *machine) {
+			m.age(t, long)
+			write(t, filepath.Join(m.home, "lib", "node_modules", "@acme", "weather-mcp", "package.json"), "{}")
+			m.command.Env = append(m.command.Env, "PATH="+filepath.Join(m.home, "bin"))
+		}, "npx may have run"},
+		{"not used, installed beside a program of Windows", func(t *testing.T, m *machine) {
+			m.age(t, long)
+			write(t, filepath.Join(m.home, "node_modules", "@acme", "weather-mcp", "package.json"), "{}")
+			m.command.Env = append(m.command.Env, "PATH="+m.home)
+		}, "npx may have run"},
+		{"used, installed beside a program", func(t *testing.T, m *machine) {
+			write(t, filepath.Join(m.home, "lib", "node_modules", "@acme", "weather-mcp", "package.json"), "{}")
+			m.command.Env = append(m.command.Env, "PATH="+filepath.Join(m.home, "bin"))
+		}, ""},
 		{"not used, project above with its own", func(t *testing.T, m *machine) {
 			m.age(t, long)
 			m.own(t, "node_modules/@acme/weather-mcp/package.json")
 			m.command.Dir = filepath.Join(m.dir, "deep", "down")
 		}, "npx may have run"},
-		{"not used, program of that name", func(t *testing.T, m *machine) { m.age(t, long); m.own(t, "node_modules/.bin/"+word) }, "npx may have run"},
+		{"not used, program of that name", func(t *testing.T, m *machine) {
+			m.age(t, long)
+			write(t, filepath.Join(m.home, "bin", word), "")
+			m.command.Env = append(m.command.Env, "PATH="+filepath.Join(m.home, "bin"))
+		}, "npx may have run"},
 		{"not used, project with programs", func(t *testing.T, m *machine) {
 			m.age(t, long)
 			write(t, filepath.Join(m.dir, "package.json"), `{"bin":{"`+word+`":"evil.js"}}`)

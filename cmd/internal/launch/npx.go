@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"crypto/sha512"
 	"encoding/hex"
 	"errors"
@@ -25,14 +26,13 @@ const maxRecord = 16 << 20
 
 // npx returns what npm recorded of the package that npx ran.
 //
-// npx takes a program of the project, then one that is installed globally, and
-// else installs the package in a folder of its cache that is called by the first
-// 16 hexadecimal digits of the SHA-512 of the words that name the packages. npm
-// from version 11.6.1 touches that folder whenever npx runs something out of it,
-// any version does when it installs. So a folder that was touched since the
-// command was started is what npx ran. One that was not counts as long as the
-// project has nothing that npx would take before it; a copy that is installed
-// globally is not looked for.
+// npx takes what the project has, then what is installed globally, and else
+// installs the package in a folder of its cache that is called by the first 16
+// hexadecimal digits of the SHA-512 of the words that name the packages. npm from
+// version 11.6.1 touches that folder whenever npx runs something out of it, any
+// version does when it installs. So a folder that was touched since the command
+// was started is what npx ran. One that was not counts if there is nothing that
+// npx could take before it.
 func (c *Command) npx(l verify.Launch) (lock.Artifact, error) {
 	cache, err := c.npmCache()
 	if err != nil {
@@ -45,8 +45,8 @@ func (c *Command) npx(l verify.Launch) (lock.Artifact, error) {
 		return lock.Artifact{}, fmt.Errorf("npm has no record of %s for npx: %w", l.Package, cause(err))
 	}
 	if info.ModTime().Before(c.Started.Truncate(time.Second)) {
-		if own := projectCopy(c.Dir, l); own != "" {
-			return lock.Artifact{}, fmt.Errorf("npx may have run what the project has for %s (%q), of which nothing is known", l.Package, own)
+		if other := cmp.Or(projectCopy(c.Dir), globalCopy(c.env("PATH"), l)); other != "" {
+			return lock.Artifact{}, fmt.Errorf("npx may have run another %s than that of its cache: see %q", l.Name, other)
 		}
 	}
 	data, err := readFile(filepath.Join(folder, "node_modules", ".package-lock.json"))
@@ -90,15 +90,13 @@ func (c *Command) npmCache() (string, error) {
 	return cache, nil
 }
 
-// projectCopy returns a file or folder, in dir or one it lies in, that makes npx
-// run something else than what is in its cache; empty if there is none.
-func projectCopy(dir string, l verify.Launch) string {
+// projectCopy returns a file or folder, in dir or one it lies in, in which npx
+// may find what it runs; empty if there is none. In node_modules that may be at
+// any depth, behind links and under other names: it is not searched.
+func projectCopy(dir string) string {
 	for {
-		modules := filepath.Join(dir, "node_modules")
-		for _, path := range []string{filepath.Join(modules, ".bin", l.Package), filepath.Join(modules, l.Name)} {
-			if _, err := os.Lstat(path); err == nil {
-				return path
-			}
+		if modules := filepath.Join(dir, "node_modules"); exists(modules) {
+			return modules
 		}
 		if manifest := filepath.Join(dir, "package.json"); hasPrograms(manifest) {
 			return manifest
@@ -109,6 +107,29 @@ func projectCopy(dir string, l verify.Launch) string {
 		}
 		dir = parent
 	}
+}
+
+// globalCopy returns a file or folder by which the package is installed beside
+// the programs in the PATH; empty if there is none.
+func globalCopy(path string, l verify.Launch) string {
+	for _, dir := range filepath.SplitList(path) {
+		for _, name := range []string{
+			filepath.Join(dir, l.Package),
+			filepath.Join(dir, "node_modules", l.Name), // on Windows
+			filepath.Join(dir, "..", "lib", "node_modules", l.Name),
+		} {
+			if exists(name) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// exists reports whether there may be something called path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, os.ErrNotExist)
 }
 
 // hasPrograms reports whether a package.json may name programs, of its own or
