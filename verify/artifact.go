@@ -40,11 +40,15 @@ func (d *Decision) Named() []string {
 	return names
 }
 
+// named returns what one release names.
 func (c counted) named() []string {
 	rel := c.statement.Release()
 	var names []string
 	for _, name := range slices.Concat(rel.PURLs, rel.Origins) {
-		names = append(names, shown(name))
+		// Where there is a digest the name alone is not enough.
+		if !slices.ContainsFunc(rel.Artifacts, func(r attest.Resource) bool { return r.URI == name && len(r.Digest) > 0 }) {
+			names = append(names, shown(name))
+		}
 	}
 	for _, r := range rel.Artifacts {
 		name := "artifact"

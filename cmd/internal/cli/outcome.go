@@ -82,7 +82,7 @@ func (j *judgement) hint(code ExitCode) string {
 			return "see that it is the same server, then: mcpsign approve " + j.server + " " + j.source
 		}
 		if j.first(verify.SourceUnbound) != "" && len(j.decision.Diagnostics()) == 0 {
-			return "launch what the publisher released, which may have been changed or replaced; what the release names: " + j.inspectCommand()
+			return "launch what the release names, installed afresh if its digest is another; what that is: " + j.inspectCommand()
 		}
 		return "compare who signed what with what the publisher documents: " + j.inspectCommand()
 	case ExitOutdated:
