@@ -40,17 +40,27 @@ func readArtifact(ctx context.Context, value string) (attest.Resource, error) {
 		digest, err := launch.Sum(ctx, value)
 		return attest.Resource{Digest: digest}, err
 	}
+	var (
+		purl   string
+		digest map[string]string
+		err    error
+	)
 	if at := integrity().FindStringSubmatchIndex(value); at != nil {
-		digest, err := parseDigest(value[at[2]:])
-		return attest.Resource{URI: value[:at[0]], Digest: digest}, err
+		purl = value[:at[0]]
+		digest, err = parseDigest(value[at[2]:])
+	} else {
+		// A purl may have equals signs in its qualifiers; the file comes last.
+		i := strings.LastIndexByte(value, '=')
+		if i < 0 || i == len(value)-1 {
+			return attest.Resource{}, errors.New("there is no file and no digest behind the purl")
+		}
+		purl = value[:i]
+		digest, err = launch.Sum(ctx, value[i+1:])
 	}
-	// A purl may have equals signs in its qualifiers; the file comes last.
-	i := strings.LastIndexByte(value, '=')
-	if i < 0 || i == len(value)-1 {
-		return attest.Resource{}, errors.New("there is no file and no digest behind the purl")
+	if err == nil && !isPURL(purl) {
+		err = errors.New("what stands before the equals sign is no package URL")
 	}
-	digest, err := launch.Sum(ctx, value[i+1:])
-	return attest.Resource{URI: value[:i], Digest: digest}, err
+	return attest.Resource{URI: purl, Digest: digest}, err
 }
 
 // parseDigest reads ALGORITHM-BASE64 or ALGORITHM:HEX.

@@ -38,6 +38,8 @@ func TestReadArtifacts(t *testing.T) {
 		{"pkg:npm/a@1=sha512-AAAA", "", 0, "is no digest in base64"},
 		{"pkg:npm/a@1=sha256:" + hexA, "", 0, "not of its length"},
 		{"pkg:npm/a@1=sha1-AAAAAAAAAAAAAAAAAAAAAAAAAAA=", "", 0, "no file and no digest"}, // weak: no digest
+		{"pkg:npm=" + name, "", 0, "is no package URL"},
+		{"pkg:/a=" + npm, "", 0, "is no package URL"},
 		{npm, "", 0, "no such file"},
 		{"a\u202e", "", 0, `a\u{202e}: no such file`},
 	} {

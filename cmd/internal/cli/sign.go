@@ -18,8 +18,6 @@ import (
 	"github.com/mcpsign/mcpsign/verify"
 )
 
-const purlPrefix = "pkg:"
-
 // signFlags say with what and as what a listing is signed.
 type signFlags struct {
 	signerFlags
@@ -117,7 +115,7 @@ func (f *signFlags) check() error {
 		return usage("number the release higher than the last one", "--sequence is no number between 1 and 2^53-1")
 	}
 	for _, p := range f.purls {
-		if !strings.HasPrefix(p, purlPrefix) || strings.Count(p, "/") == 0 {
+		if !isPURL(p) {
 			return usage("write it as pkg:npm/%40acme/weather-mcp@1.4.2", "--purl "+lock.Visible(p)+" is no package URL")
 		}
 	}
@@ -127,6 +125,14 @@ func (f *signFlags) check() error {
 		}
 	}
 	return nil
+}
+
+const purlPrefix = "pkg:"
+
+// isPURL reports whether text looks like a package URL: a type, and a name.
+func isPURL(text string) bool {
+	typ, name, ok := strings.Cut(strings.TrimPrefix(text, purlPrefix), "/")
+	return strings.HasPrefix(text, purlPrefix) && ok && typ != "" && name != ""
 }
 
 // signable reads what is to be signed: all of it has a digest, and a server
