@@ -64,7 +64,7 @@ func (c counted) named() []string {
 }
 
 // launchText describes a launch for people, fit for a terminal: the origin or
-// the command, and what was read of that.
+// the command, what was read of that, and what makes that no matter.
 func launchText(s lock.Source) string {
 	switch {
 	case s.URL != "":
@@ -75,6 +75,9 @@ func launchText(s lock.Source) string {
 	text := shown(strings.Join(s.Command, " "))
 	for i, a := range s.Artifacts {
 		text += []string{", which is ", " and "}[min(i, 1)] + a.String()
+	}
+	if names := Steering(s); len(names) > 0 {
+		text += ", with " + shown(strings.Join(names, ", ")) + " set"
 	}
 	return text
 }

@@ -120,8 +120,8 @@ func TestSteers(t *testing.T) {
 			"LD_PRELOAD": false, "DYLD_INSERT_LIBRARIES": false, "npm_config_registry": false, "NPM_CONFIG_CACHE": false,
 			"UV_INDEX_URL": false, "PIP_INDEX_URL": false, "DOCKER_HOST": false, "CONTAINER_HOST": false,
 		} {
-			if s.Env = []string{"A", name}; bound(s, rel) != want {
-				t.Errorf("%v with %s: bound is %v", s.Command, name, !want)
+			if s.Env = []string{"A", name}; bound(s, rel) != want || (len(Steering(s)) == 0) != want {
+				t.Errorf("%v with %s: bound is %v, because of %q", s.Command, name, !want, Steering(s))
 			}
 		}
 	}

@@ -25,13 +25,13 @@ import (
 //
 // Other commands, arguments that are not understood, and commands in whose
 // environment the source sets what says where programs, packages or libraries
-// come from, are bound to nothing. Dependencies of a package, the interpreter,
+// come from (see Steering), are bound to nothing. Dependencies of a package, the interpreter,
 // the arguments and the rest of the environment are not looked at.
 func bound(s lock.Source, rel attest.Release) bool {
 	if s.URL != "" {
 		return boundOrigin(s.Origin(), rel.Origins)
 	}
-	if slices.ContainsFunc(s.Env, steers) {
+	if len(Steering(s)) > 0 {
 		return false
 	}
 	for _, a := range s.Artifacts {
@@ -52,6 +52,21 @@ func bound(s lock.Source, rel attest.Release) bool {
 		}
 	}
 	return false
+}
+
+// Steering returns the variables of the environment that s sets for its command
+// and that say what it runs, or what that loads first: with one of them no
+// release names the launch, whatever its digest.
+func Steering(s lock.Source) []string {
+	var names []string
+	if len(s.Command) > 0 {
+		for _, name := range s.Env {
+			if steers(name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // steers reports whether a variable of the environment says what a command
