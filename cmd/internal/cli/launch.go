@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/mcpsign/mcpsign/cmd/internal/launch"
 	"github.com/mcpsign/mcpsign/lock"
@@ -57,11 +58,19 @@ func (j *judgement) boundText(w io.Writer) {
 	fmt.Fprintf(w, "%sfound    %s\n", margin, launchedText(j.request.Source))
 }
 
-// launchedText describes a launch with what was read of it.
+// launchedText describes a launch with what was read of it, and what makes that
+// impossible or no matter.
 func launchedText(s lock.Source) string {
+	const more = "\n" + margin + "         "
 	text := launchText(s)
 	for _, a := range s.Artifacts {
-		text += "\n" + margin + "         which is " + a.String()
+		text += more + "which is " + a.String()
+	}
+	if len(s.Command) > 0 && verify.LaunchOf(s.Command) == (verify.Launch{}) {
+		text += more + "which does not say what it runs: a package, a program, or a script right behind its interpreter"
+	}
+	if names := verify.Steering(s); len(names) > 0 {
+		text += more + "with " + lock.Visible(strings.Join(names, ", ")) + " set, which can make it run something else"
 	}
 	return text
 }

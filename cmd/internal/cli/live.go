@@ -3,11 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -175,7 +178,10 @@ func (a *app) listStdio(ctx context.Context, c mcp.Command) (*fetched, error) {
 	started := time.Now() // files have their times by this clock
 	f, err := a.list(ctx, func(ctx context.Context) (*mcp.Listing, error) { return mcp.List(ctx, c) },
 		"run the command by itself and see whether it answers on standard output")
-	if err == nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrPermission):
+		return nil, fail(ExitServer, err, "see that the program is installed, may be run, and is found in the PATH or at that path from the working directory")
+	case err == nil:
 		f.ran = launch.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Started: started}
 	}
 	return f, err

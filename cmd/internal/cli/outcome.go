@@ -82,6 +82,9 @@ func (j *judgement) hint(code ExitCode) string {
 			return "see that it is the same server, then: mcpsign approve " + j.server + " " + j.source
 		}
 		if j.first(verify.SourceUnbound) != "" && len(j.decision.Diagnostics()) == 0 {
+			if j.launch.IsZero() && (j.source != "" || j.request.Source.IsZero()) {
+				return "files do not say what serves them: name the command or the URL, mcpsign check " + j.server + " -- COMMAND"
+			}
 			return "launch what the release names, installed afresh if its digest is another; what that is: " + j.inspectCommand()
 		}
 		return "compare who signed what with what the publisher documents: " + j.inspectCommand()
