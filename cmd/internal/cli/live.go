@@ -139,7 +139,11 @@ func (a *app) clientEntry(name string) (*hosts.Entry, error) {
 		return nil, usage("write client:HOST/SERVER; client:HOST with --all is every server of that host", clientPrefix+lock.Visible(name)+" names no server")
 	}
 	e, err := a.hosts().Find(host, server)
-	return e, fail(ExitUsage, err, "")
+	hint := ""
+	if errors.As(err, new(*hosts.NotFoundError)) {
+		hint = "name one that is there: client:HOST/SERVER"
+	}
+	return e, fail(ExitUsage, err, hint)
 }
 
 // hosts returns where the configurations of hosts are on this machine.

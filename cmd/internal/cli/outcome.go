@@ -74,6 +74,9 @@ func (j *judgement) hint(code ExitCode) string {
 	case ExitNoDigest:
 		return "see what is refused and where: mcpsign digest " + j.source
 	case ExitUnsigned:
+		if j.signedByFew() {
+			return "see who else has to sign, and who did; with the same flags: mcpsign policy explain " + j.server
+		}
 		return j.unsignedHint()
 	case ExitInvalid:
 		return "fetch the bundle again from the publisher's release; look at this one: " + j.inspectCommand()
@@ -111,6 +114,20 @@ func (j *judgement) unsignedHint() string {
 		return "ask who keeps the policy, and the publisher for a release that is signed"
 	}
 	return "the bundle is a file *.sigstore.json of the publisher's release; with it: " + j.verifyCommand()
+}
+
+// signedByFew reports whether all that is refused was signed as it is listed, by
+// fewer than the rule wants.
+func (j *judgement) signedByFew() bool {
+	few := false
+	for _, r := range j.decision.Results() {
+		if !j.fine(r) {
+			if few = r.Has(verify.Unsigned) && r.Signed == r.Digest && !r.Digest.IsZero(); !few {
+				return false
+			}
+		}
+	}
+	return few
 }
 
 // first returns the first definition with a reason, as a word for a shell;
