@@ -92,6 +92,9 @@ func (j *judgement) hint(code ExitCode) string {
 		}
 		return "compare who signed what with what the publisher documents: " + j.inspectCommand()
 	case ExitOutdated:
+		if j.first(verify.Equivocation) != "" {
+			return "keep both from the model, and ask the publisher, who signed two things under one number: mcpsign inspect FILE shows each"
+		}
 		return "use the newest release of the server and its bundle"
 	case ExitTrust:
 		if j.source == "" && len(j.read) == 0 {
