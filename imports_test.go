@@ -18,8 +18,9 @@ const module = "github.com/mcpsign/mcpsign"
 // the command to the digest; a package that is not listed may import nothing.
 var allowed = map[string][]string{
 	"cmd/mcpsign":           {"cmd/internal/cli"},
-	"cmd/internal/cli":      {"cmd/internal/mcp", "cmd/internal/hosts", "cmd/internal/lint", "cmd/internal/baseline", "cmd/internal/kit", "sign", "verify", "attest", "lock"},
+	"cmd/internal/cli":      {"cmd/internal/mcp", "cmd/internal/launch", "cmd/internal/hosts", "cmd/internal/lint", "cmd/internal/baseline", "cmd/internal/kit", "sign", "verify", "attest", "lock"},
 	"cmd/internal/mcp":      {},
+	"cmd/internal/launch":   {"verify", "lock", "internal/canonical"},
 	"cmd/internal/hosts":    {"lock", "internal/canonical"},
 	"cmd/internal/kit":      {"lock"},
 	"cmd/internal/lint":     {"lock", "internal/canonical"},
@@ -42,7 +43,7 @@ var foreign = map[string][]string{
 	"github.com/sigstore/":            {"sign", "verify", "internal/sigtest", "cmd/internal/cli"},
 	"google.golang.org/protobuf":      {"sign", "verify", "internal/sigtest"},
 	"github.com/in-toto/":             {"attest", "verify", "sign", "internal/sigtest"},
-	"os":                              {"cmd/mcpsign", "cmd/internal/cli", "cmd/internal/mcp", "internal/mcptest"},
+	"os":                              {"cmd/mcpsign", "cmd/internal/cli", "cmd/internal/mcp", "cmd/internal/launch", "internal/mcptest"},
 	"net/http":                        {"sign", "internal/sigtest", "internal/mcptest", "cmd/internal/cli", "cmd/internal/mcp"},
 	"encoding/json":                   {"cmd/internal/cli", "cmd/internal/mcp", "sign", "internal/sigtest", "internal/mcptest"},
 }

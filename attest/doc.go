@@ -55,7 +55,9 @@
 //	issuedAt         required  time
 //	expiresAt                  time, later than issuedAt
 //	source                     ResourceDescriptor of the source: {"uri", "digest"}
-//	artifacts                  array of ResourceDescriptors of what serves the definitions
+//	artifacts                  array of ResourceDescriptors of what serves the definitions: a
+//	                           package's archive under its package URL, a program or script
+//	                           under any uri or none; digest sha256, sha384 or sha512
 //
 // Two statements with the same server name, sequence and variant and other
 // subjects contradict each other: a verifier refuses both.

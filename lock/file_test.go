@@ -479,6 +479,8 @@ func TestSourceRoundTrip(t *testing.T) {
 	for i := range long {
 		long[i] = "x"
 	}
+	hex128 := strings.Repeat("0a", 64)
+	sum := map[string]string{"sha256": hex128[:64]}
 	for _, test := range []struct {
 		name   string
 		source lock.Source
@@ -507,6 +509,19 @@ func TestSourceRoundTrip(t *testing.T) {
 		{"env twice", lock.Source{Command: []string{"x"}, Env: []string{"A", "A"}}, false},
 		{"header name", lock.Source{URL: "https://a.example/", Headers: []lock.Header{{"A B", "c"}}}, false},
 		{"header line", lock.Source{URL: "https://a.example/", Headers: []lock.Header{{"A", "b\r\nC: d"}}}, false},
+		{"artifacts", lock.Source{Command: []string{"npx", "a"}, Artifacts: []lock.Artifact{
+			{PURL: "pkg:npm/a@1", Digest: map[string]string{"sha512": hex128, "sha256": hex128[:64]}}, {File: "./a\u202e.js", Digest: map[string]string{"sha384": hex128[:96]}}}}, true},
+		{"artifacts at a URL", lock.Source{URL: "https://a.example/", Artifacts: artifacts(1, lock.Artifact{File: "a", Digest: sum})}, false},
+		{"many artifacts", lock.Source{Command: []string{"a"}, Artifacts: artifacts(17, lock.Artifact{File: "a", Digest: sum})}, false},
+		{"as many artifacts as may be", lock.Source{Command: []string{"a"}, Artifacts: artifacts(16, lock.Artifact{File: "a", Digest: sum})}, true},
+		{"purl and file", lock.Source{Command: []string{"a"}, Artifacts: artifacts(1, lock.Artifact{PURL: "pkg:npm/a", File: "a", Digest: sum})}, false},
+		{"neither purl nor file", lock.Source{Command: []string{"a"}, Artifacts: artifacts(1, lock.Artifact{Digest: sum})}, false},
+		{"no purl", lock.Source{Command: []string{"a"}, Artifacts: artifacts(1, lock.Artifact{PURL: "npm/a", Digest: sum})}, false},
+		{"file with NUL", lock.Source{Command: []string{"a"}, Artifacts: artifacts(1, lock.Artifact{File: "a\x00", Digest: sum})}, false},
+		{"no digest", lock.Source{Command: []string{"a"}, Artifacts: artifacts(1, lock.Artifact{File: "a"})}, false},
+		{"short digest", lock.Source{Command: []string{"a"}, Artifacts: artifacts(1, lock.Artifact{File: "a", Digest: map[string]string{"sha256": hex128[:62]}})}, false},
+		{"upper-case digest", lock.Source{Command: []string{"a"}, Artifacts: artifacts(1, lock.Artifact{File: "a", Digest: map[string]string{"sha256": strings.ToUpper(hex128[:64])}})}, false},
+		{"other digest", lock.Source{Command: []string{"a"}, Artifacts: artifacts(1, lock.Artifact{File: "a", Digest: map[string]string{"sha1": hex128[:40]}})}, false},
 		{"header order", lock.Source{URL: "https://a.example/", Headers: []lock.Header{{"B", "b"}, {"A", "a"}}}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -527,8 +542,11 @@ func TestSourceRoundTrip(t *testing.T) {
 	}
 }
 
+func artifacts(n int, a lock.Artifact) []lock.Artifact { return slices.Repeat([]lock.Artifact{a}, n) }
+
 func TestSourceSame(t *testing.T) {
 	command := lock.Source{Command: []string{"npx", "a"}}
+	read := lock.Source{Command: command.Command, Artifacts: artifacts(1, lock.Artifact{File: "a", Digest: map[string]string{"sha256": strings.Repeat("a", 64)}})}
 	url := lock.Source{URL: "https://a.example/mcp"}
 	for _, test := range []struct {
 		a, b lock.Source
@@ -536,6 +554,7 @@ func TestSourceSame(t *testing.T) {
 	}{
 		{command, lock.Source{Client: "cursor/a", Command: []string{"npx", "a"}, Env: []string{"A"}}, true},
 		{command, lock.Source{Command: []string{"npx", "a", "b"}}, false},
+		{command, read, true},
 		{command, lock.Source{Command: []string{"npx a"}}, false},
 		{url, lock.Source{URL: "https://a.example/other"}, true},
 		{url, lock.Source{URL: "http://a.example/mcp"}, false},

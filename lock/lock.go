@@ -49,6 +49,9 @@
 //	        "client": "cursor/weather",    absent unless a host's configuration names the rest
 //	        "command": ["npx", "weather"], or "url"
 //	        "env": ["ACME_TOKEN"]          names alone, absent if there are none; so are "headers" of a URL
+//	        "artifacts": [                 what the command launched, as it was read there, absent if it was not
+//	          {"purl": "pkg:npm/weather@1.4.2", or "file", "digest": {"sha512": HEX}}
+//	        ]
 //	      },
 //	      "info": {...},                   the server's own name, version and protocolVersion, absent if empty
 //	      "signed": [                      absent if nothing is signed

@@ -3,6 +3,7 @@ package lock
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,25 +21,53 @@ type Source struct {
 	URL     string   // http or https, without user, query and fragment; either Command or URL
 	Env     []string // names of environment variables the entry sets or the headers name, sorted
 	Headers []Header // sent to URL, sorted by name
+
+	// Artifacts are what Command launches, as it was read on the machine that
+	// launched it; none if nothing could be read, or there was no need to.
+	Artifacts []Artifact
+}
+
+// An Artifact is a package or a file that a command launches. Who reads it
+// says what is there after the launch: that it is what was run rests on the
+// machine.
+type Artifact struct {
+	PURL   string            // of a package, with its version
+	File   string            // as the command names it; either PURL or File
+	Digest map[string]string // sha256, sha384 or sha512, to lower-case hexadecimal digits; at least one
 }
 
 // A Header is a field of HTTP requests. Its value names environment variables
 // as ${NAME} or a file as @FILE where it is a secret.
 type Header struct{ Name, Value string }
 
-// maxSource bounds the arguments, variables and headers of a Source, each.
-const maxSource = 1000
+// String returns what a is and its digests, "pkg:npm/a@1 sha512:HEX", in a form
+// in which every character shows.
+func (a Artifact) String() string {
+	text := Visible(a.PURL + a.File)
+	for _, algorithm := range slices.Sorted(maps.Keys(a.Digest)) {
+		text += " " + Visible(algorithm+":"+a.Digest[algorithm])
+	}
+	return text
+}
+
+// The limits of a Source: of arguments, variables and headers, each, and of
+// artifacts.
+const (
+	maxSource    = 1000
+	maxArtifacts = 16
+)
 
 // IsZero reports whether s names no launch.
 func (s Source) IsZero() bool { return len(s.Command) == 0 && s.URL == "" }
 
 // empty reports whether there is nothing in s.
 func (s *Source) empty() bool {
-	return s.IsZero() && s.Client == "" && len(s.Env)+len(s.Headers) == 0
+	return s.IsZero() && s.Client == "" && len(s.Env)+len(s.Headers)+len(s.Artifacts) == 0
 }
 
-// Same reports whether s and t launch the same: the same command, or servers
-// of the same origin. A Source that names no launch is like no other.
+// Same reports whether s and t are launched alike: the same command, or servers
+// of the same origin. What the command launches, which is another thing with
+// each release, is not compared. A Source that names no launch is like no other.
 func (s Source) Same(t Source) bool {
 	if s.IsZero() || t.IsZero() {
 		return false
@@ -64,6 +93,8 @@ func (s *Source) check() error {
 		return fmt.Errorf("a source has more than %d arguments, variables or headers", maxSource)
 	case len(s.Command) > 0 && (s.Command[0] == "" || len(s.Headers) > 0):
 		return errors.New("a command has a program and no headers")
+	case len(s.Artifacts) > maxArtifacts || s.URL != "" && len(s.Artifacts) > 0:
+		return fmt.Errorf("a source has more than %d artifacts, or has some at a URL", maxArtifacts)
 	case s.URL != "" && checkURL(s.URL) != nil:
 		return checkURL(s.URL)
 	case s.Client != "" && strings.Count(s.Client, "/") == 0:
@@ -74,6 +105,11 @@ func (s *Source) check() error {
 			return fmt.Errorf("the source has the text %q", text)
 		}
 	}
+	for i := range s.Artifacts {
+		if err := s.Artifacts[i].Check(); err != nil {
+			return err
+		}
+	}
 	for i, name := range s.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || !utf8.ValidString(name) || i > 0 && s.Env[i-1] >= name {
 			return fmt.Errorf("the source's variable %q is no name, not in order, or there twice", name)
@@ -82,6 +118,26 @@ func (s *Source) check() error {
 	for i, h := range s.Headers {
 		if !isToken(h.Name) || h.Value == "" || !utf8.ValidString(h.Value) || strings.ContainsAny(h.Value, "\r\n\x00") || i > 0 && s.Headers[i-1].Name >= h.Name {
 			return fmt.Errorf("the source's header %q is no field of HTTP, not in order, or there twice", h.Name)
+		}
+	}
+	return nil
+}
+
+// Check reports what makes a no artifact that a lockfile can hold.
+func (a Artifact) Check() error {
+	text := a.PURL + a.File
+	switch {
+	case (a.PURL == "") == (a.File == ""):
+		return errors.New("an artifact has either a purl or a file")
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0) || a.File == "" && !strings.HasPrefix(a.PURL, "pkg:"):
+		return fmt.Errorf("the artifact has the name %q", text)
+	case len(a.Digest) == 0:
+		return fmt.Errorf("the artifact %s has no digest", Visible(text))
+	}
+	for algorithm, hex := range a.Digest {
+		size := map[string]int{"sha256": 64, "sha384": 96, "sha512": 128}[algorithm]
+		if size == 0 || len(hex) != size || strings.Trim(hex, "0123456789abcdef") != "" {
+			return fmt.Errorf("the artifact's digest %q is not known, or not of its length in lower-case hexadecimal digits", algorithm)
 		}
 	}
 	return nil
@@ -115,6 +171,28 @@ func (s *Source) format(w *writer) {
 		}
 		w.close('}')
 	}
+	if len(s.Artifacts) > 0 {
+		w.name("artifacts")
+		w.open('[')
+		for i := range s.Artifacts {
+			w.element()
+			s.Artifacts[i].format(w)
+		}
+		w.close(']')
+	}
+	w.close('}')
+}
+
+func (a *Artifact) format(w *writer) {
+	w.open('{')
+	w.optional("purl", a.PURL)
+	w.optional("file", a.File)
+	w.name("digest")
+	w.open('{')
+	for _, algorithm := range slices.Sorted(maps.Keys(a.Digest)) {
+		w.string(algorithm, a.Digest[algorithm])
+	}
+	w.close('}')
 	w.close('}')
 }
 
@@ -136,6 +214,15 @@ func readSource(r *canonical.Reader) (Source, error) {
 				s.Headers = append(s.Headers, Header{name, value})
 				return err
 			})
+		case "artifacts":
+			err = r.Array(func(i int) error {
+				if i == maxArtifacts {
+					return r.Fail(canonical.TooMany, fmt.Sprintf("more than %d artifacts", maxArtifacts))
+				}
+				a, err := readArtifact(r)
+				s.Artifacts = append(s.Artifacts, a)
+				return err
+			})
 		default:
 			err = r.Unknown(name)
 		}
@@ -147,6 +234,28 @@ func readSource(r *canonical.Reader) (Source, error) {
 		}
 	}
 	return s, err
+}
+
+func readArtifact(r *canonical.Reader) (Artifact, error) {
+	var a Artifact
+	err := r.Object(func(name string) (err error) {
+		switch name {
+		case "purl":
+			a.PURL, err = r.String()
+		case "file":
+			a.File, err = r.String()
+		case "digest":
+			a.Digest = make(map[string]string)
+			err = r.Object(func(algorithm string) (err error) {
+				a.Digest[algorithm], err = r.String()
+				return err
+			})
+		default:
+			err = r.Unknown(name)
+		}
+		return err
+	})
+	return a, err
 }
 
 func readStrings(r *canonical.Reader) ([]string, error) {

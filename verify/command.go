@@ -2,21 +2,58 @@ package verify
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
+
+// A Launch is what the words of a command say of what it launches: a package
+// through npx, uvx, docker or podman; a script that an interpreter runs; or the
+// program itself. Nothing was looked up: a script or program need not be there.
+// The zero Launch stands for a command of which nothing is known.
+type Launch struct {
+	Launcher string // npx, uvx, docker or podman
+	Package  string // as the command writes it: "@acme/weather@latest"
+	Name     string // of the package alone: "@acme/weather"; an image's with its registry
+	Version  string // of the package; empty if the command names none
+	Script   string // FILE of INTERPRETER FILE ARGS
+	Program  string // as the command names it
+}
+
+// LaunchOf reads a command, program and arguments. An option of a launcher or
+// interpreter that is not known may do anything: then nothing is known of what
+// is launched.
+func LaunchOf(command []string) Launch {
+	if len(command) == 0 {
+		return Launch{}
+	}
+	program := programName(command[0])
+	_, launches := launcherOf(program)
+	switch {
+	case launches:
+		if word, c, ok := launched(command); ok {
+			return Launch{Launcher: program, Package: word, Name: c.name, Version: c.version}
+		}
+	case runsOthers(program):
+		if script, ok := scriptOf(program, command); ok {
+			return Launch{Script: script}
+		}
+	default:
+		return Launch{Program: command[0]}
+	}
+	return Launch{}
+}
 
 // A launcher is a program that runs a package it is told the name of.
 type launcher struct {
 	verb    string   // the argument before its options, empty if there is none
 	flags   []string // options without a value
 	values  []string // options with one
-	pkg     []string // options whose value is the package
+	pkg     []string // options whose value is the package; a command follows
 	resolve func(string) (coordinate, bool)
 }
 
-// launcherOf returns what is known of a program. An option that is in no list
-// may do anything: then nothing is known of what is launched.
+// launcherOf returns what is known of a program.
 func launcherOf(program string) (launcher, bool) {
 	switch program {
 	case "npx":
@@ -42,26 +79,40 @@ func launcherOf(program string) (launcher, bool) {
 	return launcher{}, false
 }
 
-// launched returns the package that a command runs.
-func launched(argv []string) (coordinate, bool) {
-	if len(argv) == 0 {
-		return coordinate{}, false
+// programName returns the name of a program, which is a path on either kind of
+// system.
+func programName(program string) string {
+	name := strings.ToLower(path.Base(strings.ReplaceAll(program, `\`, "/")))
+	for _, suffix := range []string{".exe", ".cmd", ".bat"} {
+		name = strings.TrimSuffix(name, suffix)
 	}
-	program := strings.TrimSuffix(strings.TrimSuffix(path.Base(strings.ReplaceAll(argv[0], `\`, "/")), ".exe"), ".cmd")
-	l, ok := launcherOf(program)
+	return name
+}
+
+// launched returns the package that a command runs, and the word that names it.
+func launched(argv []string) (string, coordinate, bool) {
+	if len(argv) == 0 {
+		return "", coordinate{}, false
+	}
+	l, ok := launcherOf(programName(argv[0]))
 	args := argv[1:]
 	if !ok || l.verb != "" && (len(args) == 0 || args[0] != l.verb) {
-		return coordinate{}, false
+		return "", coordinate{}, false
 	}
 	if l.verb != "" {
 		args = args[1:]
 	}
-	return l.find(args)
+	word, ok := l.find(args)
+	if !ok {
+		return "", coordinate{}, false
+	}
+	c, ok := l.resolve(word)
+	return word, c, ok
 }
 
 // find returns the package among the arguments: the value of its option, or
 // the first argument that is no option.
-func (l launcher) find(args []string) (coordinate, bool) {
+func (l launcher) find(args []string) (string, bool) {
 	var named []string
 	for len(args) > 0 {
 		arg := args[0]
@@ -69,6 +120,8 @@ func (l launcher) find(args []string) (coordinate, bool) {
 		if !strings.HasPrefix(arg, "-") {
 			if len(named) == 0 {
 				named = []string{arg}
+			} else if strings.ContainsAny(arg, `/\`) || runsOthers(programName(arg)) {
+				return "", false // a command that is not the package's
 			}
 			break
 		}
@@ -76,7 +129,7 @@ func (l launcher) find(args []string) (coordinate, bool) {
 		takes := slices.Contains(l.values, option) || slices.Contains(l.pkg, option)
 		switch {
 		case takes && !joined && len(args) == 0, !takes && (joined || !slices.Contains(l.flags, option)):
-			return coordinate{}, false
+			return "", false
 		case takes && !joined:
 			value, args = args[0], args[1:]
 		}
@@ -85,10 +138,38 @@ func (l launcher) find(args []string) (coordinate, bool) {
 		}
 	}
 	if len(named) != 1 {
-		return coordinate{}, false
+		return "", false
 	}
-	return l.resolve(named[0])
+	return named[0], true
 }
+
+var (
+	interpreter = regexp.MustCompile(`^(node|nodejs|python[0-9.]*w?)$`)
+	scriptFile  = regexp.MustCompile(`\.(js|mjs|cjs|ts|mts|cts|py|pyz)$`)
+	// Programs that run what their arguments or the working directory say.
+	otherRunner = regexp.MustCompile(`^((ba|da|z|k|mk|c|tc|fi|a|pw)?sh|cmd|powershell|env|sudo|doas|nohup|nice|timeout|xargs|find|make|git|wine|java|javaw|dotnet|deno|bun|bunx|` +
+		`npm|npx|pnpm|pnpx|yarn|yarnpkg|tsx|ts-node|corepack|uv|uvx|pip[x0-9.]*|conda|poetry|hatch|rye|docker|podman|nerdctl|` +
+		`perl[0-9.]*|ruby[0-9.]*|php[0-9.]*|lua[a-z0-9.]*|[gm]?awk|sed|busybox|go|cargo|pypy[0-9.]*|py|ipython[0-9.]*|rscript|julia|tclsh[0-9.]*|osascript)$`)
+)
+
+// runsOthers reports whether a program is known to run what it is told: its own
+// digest says nothing of that, and behind a package it is not the package's.
+func runsOthers(program string) bool {
+	return interpreter.MatchString(program) || otherRunner.MatchString(program)
+}
+
+// scriptOf returns the file that an interpreter runs. It is found in the PATH,
+// or by a path that does not depend on the working directory: what a project
+// has under its name is no interpreter.
+func scriptOf(program string, command []string) (string, bool) {
+	if !interpreter.MatchString(program) || len(command) < 2 || !scriptFile.MatchString(command[1]) || strings.HasPrefix(command[1], "-") {
+		return "", false
+	}
+	anywhere := !strings.ContainsAny(command[0], `/\`) || path.IsAbs(command[0]) || windowsPath.MatchString(command[0])
+	return command[1], anywhere
+}
+
+var windowsPath = regexp.MustCompile(`^[A-Za-z]:[/\\]`)
 
 // npmPackage reads NAME or NAME@VERSION. A tag in place of the version says
 // nothing of it; an address in its place is another package.

@@ -174,9 +174,8 @@ func (d *Decision) sourceNeed(vouching []counted) (Need, bool) {
 	if q.bindSource {
 		wants = append(wants, "a launch that the release names")
 		for _, c := range vouching {
-			rel := c.statement.Release()
-			for _, name := range slices.Concat(rel.PURLs, rel.Origins) {
-				n.Found = append(n.Found, Found{"the release names " + shown(name), c.bound})
+			for _, name := range c.named() {
+				n.Found = append(n.Found, Found{"the release names " + name, c.bound})
 			}
 		}
 	}
@@ -186,16 +185,6 @@ func (d *Decision) sourceNeed(vouching []counted) (Need, bool) {
 	n.Want = strings.Join(wants, ", and ")
 	n.Found = append(n.Found, Found{"launched as " + launchText(now), n.Met})
 	return n, len(wants) > 0
-}
-
-func launchText(s lock.Source) string {
-	switch {
-	case s.URL != "":
-		return shown(s.Origin())
-	case len(s.Command) > 0:
-		return shown(strings.Join(s.Command, " "))
-	}
-	return "files"
 }
 
 func (d *Decision) pinNeed(def lock.Definition) Need {

@@ -3,25 +3,48 @@ package verify
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
-// bound reports whether a release names what is launched: the origin of a URL
-// among its origins; the package or image that npx, uvx, docker or podman is
-// given among its purls, with the version and the digest that are named. A
-// reference without a version is bound by its name alone, one with a digest to
-// that of a purl or artifact. Other commands, and arguments that are not
-// understood, are bound to nothing.
+// bound reports whether a release names what is launched, by these rules.
+//
+// Of a URL, the origin is among its origins.
+//
+// Of a command, the digest of what it launches, where that was read (see
+// lock.Source), equals one of its artifacts: of a package one that is called by
+// its purl, of a program or script any. Or else the package or image that npx,
+// uvx, docker or podman is given is among its purls: with the version that the
+// command names or that was read, one without a version by its name alone, and
+// one with a digest in the command by that digest. A package of which the release
+// has an artifact with another digest of the same algorithm is bound by nothing;
+// of one whose digest is not known the purl is enough.
+//
+// Other commands, arguments that are not understood, and commands in whose
+// environment the source sets what says where programs, packages or libraries
+// come from (see Steering), are bound to nothing. Dependencies of a package, the interpreter,
+// the arguments and the rest of the environment are not looked at.
 func bound(s lock.Source, rel attest.Release) bool {
 	if s.URL != "" {
 		return boundOrigin(s.Origin(), rel.Origins)
 	}
-	want, ok := launched(s.Command)
-	if !ok {
+	if len(Steering(s)) > 0 {
 		return false
+	}
+	for _, a := range s.Artifacts {
+		if slices.ContainsFunc(rel.Artifacts, func(r attest.Resource) bool { return isAbout(a, r) && equals(a.Digest, r.Digest) }) {
+			return true
+		}
+	}
+	_, want, ok := launched(s.Command)
+	if !ok || !want.is(s.Artifacts, rel.Artifacts) {
+		return false
+	}
+	if want.version == "" {
+		want.version = readVersion(s.Artifacts)
 	}
 	for _, text := range rel.PURLs {
 		if have, ok := parsePURL(text); ok && want.within(have, rel.Artifacts) {
@@ -29,6 +52,31 @@ func bound(s lock.Source, rel attest.Release) bool {
 		}
 	}
 	return false
+}
+
+// Steering returns the variables of the environment that s sets for its command
+// and that say what it runs, or what that loads first: with one of them no
+// release names the launch, whatever its digest.
+func Steering(s lock.Source) []string {
+	var names []string
+	if len(s.Command) > 0 {
+		for _, name := range s.Env {
+			if steers(name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// steers reports whether a variable of the environment says what a command
+// runs, or what that loads first.
+func steers(variable string) bool {
+	name := strings.ToUpper(variable)
+	return slices.Contains([]string{"PATH", "NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP"}, name) ||
+		slices.ContainsFunc([]string{"LD_", "DYLD_", "NPM_CONFIG_", "UV_", "PIP_", "DOCKER_", "CONTAINER_"}, func(family string) bool {
+			return strings.HasPrefix(name, family)
+		})
 }
 
 // boundOrigin compares origins: only the case of scheme and host, and a default

@@ -50,6 +50,10 @@ func TestBound(t *testing.T) {
 		{"npx ./weather", plain, false},
 		{"npx acme/weather", plain, false},
 		{"npx github:acme/weather", plain, false},
+		{"npx -p @acme/weather-mcp node ./evil.js", npm, false},
+		{"npx -p @acme/weather-mcp sh -c evil", npm, false},
+		{"npx -p @acme/weather-mcp ./weather", npm, false},
+		{"npx -p @acme/weather-mcp C:\\evil.exe", npm, false},
 		{"node weather", plain, false},
 		{"npm exec weather", plain, false},
 		{"uvx weather", plain, false},
@@ -65,6 +69,7 @@ func TestBound(t *testing.T) {
 		{"uvx --from git+https://evil.example/weather-mcp weather-mcp", pypi, false},
 		{"uvx weather-mcp[evil]", pypi, false},
 		{"uvx weather-mcp==", pypi, false},
+		{"uvx --from weather-mcp python3.12 evil.py", pypi, false},
 
 		{"docker run -i --rm ghcr.io/acme/weather:1.4.2", docker, true},
 		{"podman run -i --rm -e KEY ghcr.io/acme/weather", docker, true},

@@ -51,7 +51,9 @@ import (
 // definition denies all. With updates accept a definition that changed passes
 // if the same publishers signed it in the same variant with a higher sequence;
 // new definitions, instructions and loosened annotations are held all the same.
-// With bindSource the launch must be one that the statement names.
+// With bindSource the launch must be one that the statement names: a URL by its
+// origin, a package by its purl and digest, a program or script by its digest;
+// of a digest that is not known the name and version are enough.
 type Policy struct {
 	name       string
 	publishers map[string]*namedPublisher

@@ -40,7 +40,7 @@ type Request struct {
 	Server  string // the name by which the operator knows the server
 	Listing *lock.Listing
 	Lock    *lock.Server // nil: nothing is pinned
-	Source  lock.Source  // how the server is launched; the zero Source is bound to nothing
+	Source  lock.Source  // how the server is launched, and what was read of that, see Decision.Compares; the zero Source is bound to nothing
 	Bundles [][]byte     // candidates of any kind, in any order, before those of the listing; 64 in all are looked at
 	Seen    []HighWater  // of this server, from earlier decisions
 	At      time.Time    // now; the zero time is an error

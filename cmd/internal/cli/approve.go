@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpsign/mcpsign/cmd/internal/lint"
 	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
 )
 
 // approveFlags say what is approved, and how.
@@ -69,10 +70,6 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 			err = refused
 		}
 		return a.report(st.report(newEntry(j, err)))
-	}
-	pinned.Source = j.launch
-	if pinned.Source.IsZero() && j.entry != nil {
-		pinned.Source = j.entry.Source // files say nothing about the launch
 	}
 	content, err := a.contentFor(j, pinned)
 	if err != nil {
@@ -237,6 +234,13 @@ func reviewText(w io.Writer, j *judgement, launch lock.Source, file *lock.File, 
 		fmt.Fprintf(w, "launch   %s\n", e.launch)
 	} else if !launch.IsZero() {
 		fmt.Fprintf(w, "launch   %s\n", launchText(launch))
+	}
+	if j.first(verify.SourceUnbound) != "" {
+		j.boundText(w)
+		return
+	}
+	for _, a := range launch.Artifacts {
+		fmt.Fprintf(w, "%swhich is %s\n", margin, a)
 	}
 }
 

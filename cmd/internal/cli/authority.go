@@ -29,7 +29,7 @@ func (t *trustFlags) loadPolicies() error {
 			return err
 		}
 		if t.rules == nil && t.policy != "" {
-			return fail(ExitUsage, fmt.Errorf("policy %s: %w", lock.Visible(own), fs.ErrNotExist), "")
+			return fail(ExitUsage, fmt.Errorf("policy %s: %w", lock.Visible(own), fs.ErrNotExist), "name the file of the policy; mcpsign policy init prints one to start from")
 		}
 	}
 	if t.app.System != "" {
@@ -61,7 +61,7 @@ func (t *trustFlags) readPolicy(role, name string) (*verify.Policy, error) {
 	}
 	files, err := readBeside(name, p.Files())
 	if err != nil {
-		return nil, fail(ExitTrust, err, hint)
+		return nil, fail(ExitTrust, err, "put the file where the policy names it, in its own folder or below; until then it allows nothing")
 	}
 	p, err = p.With(files)
 	return p, fail(ExitTrust, err, hint)
@@ -81,7 +81,7 @@ func readBeside(policy string, names []string) (map[string][]byte, error) {
 	for _, name := range names {
 		f, err := root.Open(filepath.FromSlash(name))
 		if err != nil {
-			return nil, fmt.Errorf("policy %s: %w", lock.Visible(policy), err)
+			return nil, fmt.Errorf("policy %s names the file %s: %w", lock.Visible(policy), lock.Visible(name), withoutPath(err))
 		}
 		files[name], err = readAll(f, name, verify.MaxPolicyFile)
 		if err = errors.Join(err, f.Close()); err != nil {
@@ -89,6 +89,15 @@ func readBeside(policy string, names []string) (map[string][]byte, error) {
 		}
 	}
 	return files, nil
+}
+
+// withoutPath leaves the operation and the path, which a message has already,
+// out of an error.
+func withoutPath(err error) error {
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
 }
 
 // loadLists reads the revocation lists that flags name.

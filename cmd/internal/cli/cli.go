@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -64,9 +63,8 @@ func Run(ctx context.Context, p Process) ExitCode {
 		return ExitYes
 	}
 	fmt.Fprintln(p.Stderr, "error:", oneLine(strings.TrimPrefix(err.Error(), "error: ")))
-	var f *failure
-	if errors.As(err, &f) && f.hint != "" {
-		fmt.Fprintln(p.Stderr, "hint:", oneLine(f.hint))
+	if hint := hintOf(err); hint != "" {
+		fmt.Fprintln(p.Stderr, "hint:", oneLine(hint))
 	}
 	return codeOf(err)
 }

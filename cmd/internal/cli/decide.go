@@ -74,8 +74,8 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		}
 		request.Bundles = append(request.Bundles, added...)
 	}
+	got := q.fetched
 	if j.listing == nil {
-		got := q.fetched
 		if got == nil {
 			if got, err = a.listing(ctx, q.source); err != nil {
 				return nil, err
@@ -93,13 +93,24 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	if j.downgrade = q.downgrade; q.downgrade {
 		request.Seen, request.Lock = nil, unsequenced(entry)
 	}
-	// Files say nothing about the launch: it is the one that was approved.
+	// Files say nothing about the launch: it is the one that was approved. What
+	// that launched then is known of what was pinned then alone.
 	if request.Source = j.launch; request.Source.IsZero() && entry != nil {
-		request.Source = entry.Source
+		if request.Source = entry.Source; q.listing == nil {
+			request.Source.Artifacts = nil
+		}
 	}
 	request.Listing = j.listing
-	j.request = request
 	j.decide(request, q.compare)
+	if got != nil {
+		if more, err := a.readLaunch(ctx, got, j.decision); err != nil {
+			return nil, err
+		} else if more {
+			j.launch, request.Source = got.launch, got.launch
+			j.decide(request, q.compare)
+		}
+	}
+	j.request = request
 	return j, nil
 }
 

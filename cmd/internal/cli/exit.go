@@ -93,6 +93,19 @@ func fail(code ExitCode, err error, hint string) error {
 	return &failure{code, err, hint}
 }
 
+// hintOf returns the advice that an error ends with, empty if there is none.
+func hintOf(err error) string {
+	var f *failure
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &f) && f.hint != "":
+		return f.hint
+	case errors.As(err, &path) && errors.Is(path, fs.ErrNotExist):
+		return "see that the file is there; its path starts from the working directory"
+	}
+	return ""
+}
+
 func usage(hint, message string) error {
 	return &failure{ExitUsage, errors.New(message), hint}
 }

@@ -148,6 +148,7 @@ func explainText(w io.Writer, j *judgement, all []verify.Explanation) {
 	for _, text := range texts {
 		fmt.Fprint(w, strings.Join(names[text], ""), text)
 	}
+	j.boundText(w)
 	for _, r := range j.read {
 		fmt.Fprintf(w, "%-8s %s  %s\n", r.Role, lock.Visible(r.Path), r.Digest)
 	}

@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +50,9 @@ func (a *app) inspectLock(f *lock.File) error {
 		if !s.Source.IsZero() {
 			t.AppendItem("launched as " + launchText(s.Source))
 		}
+		for _, x := range s.Source.Artifacts {
+			t.AppendItem("which was " + x.String())
+		}
 		for _, e := range s.Evidence {
 			t.AppendItem(fmt.Sprintf("signed by %s", e.Signer))
 			t.Indent()
@@ -89,6 +94,13 @@ type (
 		URL     string            `json:"url,omitempty"`
 		Env     []string          `json:"env,omitempty"`
 		Headers map[string]string `json:"headers,omitempty"`
+
+		Artifacts []artifactDoc `json:"artifacts,omitempty"`
+	}
+	artifactDoc struct {
+		PURL   string            `json:"purl,omitempty"`
+		File   string            `json:"file,omitempty"`
+		Digest map[string]string `json:"digest"`
 	}
 	signedDoc struct {
 		Variant  string      `json:"variant"`
@@ -116,7 +128,7 @@ func lockDocument(f *lock.File) lockDoc {
 func serverDocument(s *lock.Server) serverDoc {
 	d := serverDoc{Name: s.Name, Info: infoDocument(s.Info), Signed: []signedDoc{}}
 	if from := s.Source; !from.IsZero() {
-		d.Source = &sourceDoc{from.Client, from.Command, from.URL, from.Env, nil}
+		d.Source = &sourceDoc{from.Client, from.Command, from.URL, from.Env, nil, artifactDocs(from.Artifacts)}
 		for _, h := range from.Headers {
 			if d.Source.Headers == nil {
 				d.Source.Headers = map[string]string{}
@@ -131,6 +143,14 @@ func serverDocument(s *lock.Server) serverDoc {
 		d.Pins = append(d.Pins, pinDoc{p.Definition.Kind(), p.Definition.Name(), p.Definition.Digest().String(), p.Unsigned, p.Variant})
 	}
 	return d
+}
+
+func artifactDocs(list []lock.Artifact) []artifactDoc {
+	var docs []artifactDoc
+	for _, a := range list {
+		docs = append(docs, artifactDoc(a))
+	}
+	return docs
 }
 
 func (a *app) inspectBundles(name string, bundles [][]byte) error {
@@ -239,6 +259,17 @@ func statementTree(t list.Writer, u *verify.Unverified) {
 	t.AppendItem(lock.Visible(fmt.Sprintf("sequence %d, variant %q, issued %s", r.Sequence, r.Variant, r.IssuedAt.UTC().Format(time.RFC3339))))
 	if !r.ExpiresAt.IsZero() {
 		t.AppendItem("expires " + r.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	for _, p := range slices.Concat(r.PURLs, r.Origins) {
+		t.AppendItem("served as " + lock.Visible(p))
+	}
+	for _, x := range r.Artifacts {
+		t.AppendItem(lock.Visible("artifact " + x.URI))
+		t.Indent()
+		for _, algorithm := range slices.Sorted(maps.Keys(x.Digest)) {
+			t.AppendItem(lock.Visible(algorithm + ":" + x.Digest[algorithm]))
+		}
+		t.UnIndent()
 	}
 	for _, s := range u.Statement.Subjects() {
 		t.AppendItem(fmt.Sprintf("%s  %s", s.Digest, show(s.Kind, s.Name)))

@@ -107,7 +107,7 @@ func (a *app) readKey(name string) (crypto.Signer, error) {
 	if err != nil {
 		return nil, fail(ExitUsage, err, "")
 	}
-	code, hint := ExitUsage, ""
+	code, hint := ExitUsage, "name a private key in PEM, PKCS #8 or SEC 1; mcpsign key generate makes one"
 	key, err := cryptoutils.UnmarshalPEMToPrivateKey(data, func(bool) ([]byte, error) {
 		if password := a.Getenv(passwordVariable); password != "" {
 			hint = "check the passphrase in " + passwordVariable

@@ -3,16 +3,21 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpsign/mcpsign/cmd/internal/hosts"
+	"github.com/mcpsign/mcpsign/cmd/internal/launch"
 	"github.com/mcpsign/mcpsign/cmd/internal/mcp"
 	"github.com/mcpsign/mcpsign/lock"
 )
@@ -85,15 +90,15 @@ func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
 			return nil, err
 		}
 	}
-	launch, err := e.Resolve(a.LookupEnv)
+	resolved, err := e.Resolve(a.LookupEnv)
 	if err != nil {
 		return nil, fail(ExitUsage, err, "set the variable, and export it")
 	}
 	var f *fetched
-	if launch.URL != "" {
-		f, err = a.listRemote(ctx, mcp.Remote{URL: launch.URL, Header: launch.Header})
+	if resolved.URL != "" {
+		f, err = a.listRemote(ctx, mcp.Remote{URL: resolved.URL, Header: resolved.Header})
 	} else {
-		f, err = a.listStdio(ctx, mcp.Command{Argv: launch.Argv, Env: append(os.Environ(), launch.Env...), Dir: cmp.Or(launch.Dir, s.dir)})
+		f, err = a.listStdio(ctx, mcp.Command{Argv: resolved.Argv, Env: append(os.Environ(), resolved.Env...), Dir: cmp.Or(resolved.Dir, s.dir)})
 	}
 	if err != nil {
 		return nil, err
@@ -134,7 +139,11 @@ func (a *app) clientEntry(name string) (*hosts.Entry, error) {
 		return nil, usage("write client:HOST/SERVER; client:HOST with --all is every server of that host", clientPrefix+lock.Visible(name)+" names no server")
 	}
 	e, err := a.hosts().Find(host, server)
-	return e, fail(ExitUsage, err, "")
+	hint := ""
+	if errors.As(err, new(*hosts.NotFoundError)) {
+		hint = "name one that is there: client:HOST/SERVER"
+	}
+	return e, fail(ExitUsage, err, hint)
 }
 
 // hosts returns where the configurations of hosts are on this machine.
@@ -170,8 +179,16 @@ func (a *app) listRemote(ctx context.Context, r mcp.Remote) (*fetched, error) {
 }
 
 func (a *app) listStdio(ctx context.Context, c mcp.Command) (*fetched, error) {
-	return a.list(ctx, func(ctx context.Context) (*mcp.Listing, error) { return mcp.List(ctx, c) },
+	started := time.Now() // files have their times by this clock
+	f, err := a.list(ctx, func(ctx context.Context) (*mcp.Listing, error) { return mcp.List(ctx, c) },
 		"run the command by itself and see whether it answers on standard output")
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrPermission):
+		return nil, fail(ExitServer, err, "see that the program is installed, may be run, and is found in the PATH or at that path from the working directory")
+	case err == nil:
+		f.ran = launch.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Started: started}
+	}
+	return f, err
 }
 
 // list asks a server within the time that --timeout gives it.

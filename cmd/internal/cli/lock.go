@@ -123,7 +123,6 @@ func (a *app) lockServer(ctx context.Context, st *store, f fetch, flags *trustFl
 		}
 		return newEntry(j, err)
 	}
-	pinned.Source = f.got.launch
 	content, err := a.contentFor(j, pinned)
 	if err != nil {
 		e.err = err
@@ -238,6 +237,9 @@ func pinnedText(w io.Writer, s *lock.Server, path string) {
 	}
 	if !s.Source.IsZero() {
 		fmt.Fprintf(w, "launch   %s\n", launchText(s.Source))
+	}
+	for _, a := range s.Source.Artifacts {
+		fmt.Fprintf(w, "%swhich is %s\n", margin, a)
 	}
 	fmt.Fprintf(w, "locked   %s in %s\n", s.Name, lock.Visible(path))
 }

@@ -80,6 +80,9 @@ func (j *judgement) hint(code ExitCode) string {
 	case ExitNoDigest:
 		return "see what is refused and where: mcpsign digest " + j.source
 	case ExitUnsigned:
+		if j.signedByFew() && !j.explained {
+			return "see who else has to sign, and who did: " + j.explainCommand()
+		}
 		return j.unsignedHint()
 	case ExitInvalid:
 		return "fetch the bundle again from the publisher's release; look at this one: " + j.inspectCommand()
@@ -87,8 +90,17 @@ func (j *judgement) hint(code ExitCode) string {
 		if j.first(verify.SourceChanged) != "" {
 			return "see that it is the same server, then: " + j.approveCommand()
 		}
+		if j.first(verify.SourceUnbound) != "" && len(j.decision.Diagnostics()) == 0 {
+			if j.launch.IsZero() && (j.source != "" || j.request.Source.IsZero()) {
+				return "files do not say what serves them: name the command or the URL, mcpsign check " + j.server + " -- COMMAND"
+			}
+			return "launch what the release names, installed afresh if its digest is another; what that is: " + j.inspectCommand()
+		}
 		return "compare who signed what with what the publisher documents: " + j.inspectCommand()
 	case ExitOutdated:
+		if j.first(verify.Equivocation) != "" {
+			return "keep both from the model, and ask the publisher, who signed two things under one number: mcpsign inspect FILE shows each"
+		}
 		if e := j.decision.Evidence(); j.downgrade && len(e) == 1 {
 			if added := j.kept(e[0].Bundle, addedPath(j.server)); added != nil {
 				return fmt.Sprintf("sequence %d was added, and counts as long as it is there: to go back, remove %s first", e[0].Sequence, quoteWords(added))
@@ -110,7 +122,7 @@ func (j *judgement) unsignedHint() string {
 		return "check the spelling of " + j.server + ", and ask who keeps the policy"
 	case j.explained && j.first(verify.ApprovalMissing) != "":
 		return "ask a reviewer for it: mcpsign approve " + j.server + " SOURCE --out FILE; then: mcpsign add " + j.server + " FILE"
-	case j.explained && j.first(verify.AttestationMissing) != "":
+	case j.explained && (j.first(verify.AttestationMissing) != "" || j.signedByFew()):
 		return "ask who has to give it; then: mcpsign add " + j.server + " FILE"
 	case j.first(verify.ApprovalMissing) != "" || j.first(verify.AttestationMissing) != "":
 		return "see who has to give it, and what is there: " + j.explainCommand()
@@ -122,6 +134,20 @@ func (j *judgement) unsignedHint() string {
 		return "ask who keeps the policy, and the publisher for a release that is signed"
 	}
 	return "the bundle is a file *.sigstore.json of the publisher's release; with it: " + j.verifyCommand()
+}
+
+// signedByFew reports whether all that is refused was signed as it is listed, by
+// fewer than the rule wants.
+func (j *judgement) signedByFew() bool {
+	few := false
+	for _, r := range j.decision.Results() {
+		if !j.fine(r) {
+			if few = r.Has(verify.Unsigned) && r.Signed == r.Digest && !r.Digest.IsZero(); !few {
+				return false
+			}
+		}
+	}
+	return few
 }
 
 // first returns the first definition with a reason, as a word for a shell;

@@ -61,8 +61,11 @@ func launchNote(recorded, now lock.Source) string {
 }
 
 func launchText(s lock.Source) string {
-	if s.URL != "" {
+	switch {
+	case s.URL != "":
 		return quoteWords([]string{s.Origin()})
+	case len(s.Command) == 0:
+		return "files"
 	}
 	return quoteWords(s.Command)
 }
@@ -129,13 +132,15 @@ type (
 		Error       string          `json:"error,omitempty"` // why there is no yes
 		Definitions []resultDoc     `json:"definitions,omitempty"`
 		Changes     []changeDoc     `json:"changes,omitempty"`
-		Info        []fieldDoc      `json:"info,omitempty"`     // of what the server says of itself
-		Launch      string          `json:"launch,omitempty"`   // how it is launched otherwise than recorded
-		Held        bool            `json:"held,omitempty"`     // approve --held approves what was listed
-		Findings    []findingDoc    `json:"findings,omitempty"` // of the lint
-		Other       []string        `json:"other,omitempty"`    // about the lockfile of another tool
-		Bundles     []diagnosticDoc `json:"bundles,omitempty"`  // that do not count
-		Missing     []string        `json:"missing,omitempty"`  // bundles that the lockfile records and that are not there
+		Info        []fieldDoc      `json:"info,omitempty"`      // of what the server says of itself
+		Launch      string          `json:"launch,omitempty"`    // how it is launched otherwise than recorded
+		Artifacts   []artifactDoc   `json:"artifacts,omitempty"` // what was launched, as far as it was read
+		Named       []string        `json:"named,omitempty"`     // what the release names, if that is not among it
+		Held        bool            `json:"held,omitempty"`      // approve --held approves what was listed
+		Findings    []findingDoc    `json:"findings,omitempty"`  // of the lint
+		Other       []string        `json:"other,omitempty"`     // about the lockfile of another tool
+		Bundles     []diagnosticDoc `json:"bundles,omitempty"`   // that do not count
+		Missing     []string        `json:"missing,omitempty"`   // bundles that the lockfile records and that are not there
 		Expected    []string        `json:"expected,omitempty"`
 	}
 	resultDoc struct {
@@ -173,6 +178,10 @@ func (e *entry) document() reportDoc {
 
 func (j *judgement) document(doc *reportDoc) {
 	doc.Rule, doc.Authority, doc.Expected, doc.Held = j.decision.Rule(), j.read, j.decision.Expected(), j.held
+	doc.Artifacts = artifactDocs(j.request.Source.Artifacts)
+	if j.first(verify.SourceUnbound) != "" {
+		doc.Named = j.decision.Named()
+	}
 	for _, r := range j.decision.Results() {
 		d := resultDoc{Kind: r.Kind, Name: r.Name, Verdict: j.verdict(r), Reasons: j.reasons(r),
 			Digest: digestText(r.Digest), Pinned: digestText(r.Pinned), Signed: digestText(r.Signed), Signers: r.Signers}

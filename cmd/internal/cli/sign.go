@@ -25,10 +25,13 @@ type signFlags struct {
 	variant  string
 	purls    []string
 	origins  []string
-	expires  span // 0 if the statement does not expire
+	files    []string // values of --artifact
+	expires  span     // 0 if the statement does not expire
 	sequence uint64
 	numbered bool // there is a sequence
 	exclude  []string
+
+	artifacts []attest.Resource // what files says
 }
 
 func (a *app) signCommand() *cobra.Command {
@@ -36,9 +39,8 @@ func (a *app) signCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sign NAME SOURCE --bundle FILE",
 		Short: "Sign the definitions of a release",
-		Long: `Sign every definition that a server lists: with a key, a certificate of one's own
-PKI (--cert), or keyless (--identity-token). The bundle is verified as a host would
-before it is written. A server is started twice, and must list the same.`,
+		Long: `Sign every definition that a server, started twice, lists: with a key, --cert of a
+PKI, or keyless. The bundle is verified as a host would before it is written.`,
 		Example: `  mcpsign sign io.github.acme/weather listing.json --key acme.key --bundle r.sigstore.json
   mcpsign sign NAME SOURCE --identity-token FILE --signing-config FILE --trusted-root FILE --bundle FILE`,
 		RunE: func(cmd *cobra.Command, list []string) error {
@@ -56,6 +58,7 @@ before it is written. A server is started twice, and must list the same.`,
 	flags.StringVar(&f.variant, "variant", "", "name of this listing, if a release lists differently on other machines")
 	flags.StringArrayVar(&f.purls, "purl", nil, "package URL that serves the release, such as pkg:npm/%40acme/weather-mcp@1.4.2 (repeatable)")
 	flags.StringArrayVar(&f.origins, "origin", nil, "origin of a URL that serves it, such as https://weather.acme.example (repeatable)")
+	flags.StringArrayVar(&f.files, "artifact", nil, "what serves it, by its digest: `[PURL=]FILE` of an archive, program or script, or PURL=sha512-BASE64 (repeatable)")
 	flags.Var(&f.expires, "expires", "how long the statement holds, 90d or 12h; else it does not expire")
 	flags.Uint64Var(&f.sequence, "sequence", 0, "number of the release, higher than the last; default: SOURCE_DATE_EPOCH or the commit's time")
 	f.signerFlags.add(flags)
@@ -68,6 +71,10 @@ func (a *app) sign(ctx context.Context, name string, s source, f *signFlags) err
 		return err
 	}
 	if err := checkServer(name); err != nil {
+		return err
+	}
+	var err error
+	if f.artifacts, err = readArtifacts(ctx, f.files); err != nil {
 		return err
 	}
 	to, err := f.place()
@@ -108,7 +115,7 @@ func (f *signFlags) check() error {
 		return usage("number the release higher than the last one", "--sequence is no number between 1 and 2^53-1")
 	}
 	for _, p := range f.purls {
-		if !strings.HasPrefix(p, "pkg:") || strings.Count(p, "/") == 0 {
+		if !isPURL(p) {
 			return usage("write it as pkg:npm/%40acme/weather-mcp@1.4.2", "--purl "+lock.Visible(p)+" is no package URL")
 		}
 	}
@@ -118,6 +125,14 @@ func (f *signFlags) check() error {
 		}
 	}
 	return nil
+}
+
+const purlPrefix = "pkg:"
+
+// isPURL reports whether text looks like a package URL: a type, and a name.
+func isPURL(text string) bool {
+	typ, name, ok := strings.Cut(strings.TrimPrefix(text, purlPrefix), "/")
+	return strings.HasPrefix(text, purlPrefix) && ok && typ != "" && name != ""
 }
 
 // signable reads what is to be signed: all of it has a digest, and a server
@@ -173,7 +188,7 @@ func (a *app) statement(ctx context.Context, name string, l *lock.Listing, f *si
 	}
 	release := attest.Release{
 		Server: name, Version: f.version, Sequence: sequence, Complete: complete, Variant: f.variant,
-		PURLs: slices.Sorted(slices.Values(f.purls)), Origins: slices.Sorted(slices.Values(f.origins)),
+		PURLs: slices.Sorted(slices.Values(f.purls)), Origins: slices.Sorted(slices.Values(f.origins)), Artifacts: f.artifacts,
 		ProtocolVersion: l.ProtocolVersion, IssuedAt: a.Now().UTC().Truncate(time.Second),
 	}
 	if f.expires > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpsign/mcpsign/cmd/internal/launch"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -139,6 +140,7 @@ type fetched struct {
 	*lock.Listing
 	responses [][]byte    // as received
 	launch    lock.Source // zero if it came from files
+	ran       launch.Command
 	notes     []string
 }
 

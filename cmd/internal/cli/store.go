@@ -77,7 +77,7 @@ func openStore(path string) (*store, error) {
 	}
 	if err != nil {
 		root.Close()
-		return nil, fail(ExitUsage, fmt.Errorf("%s: %w", lock.Visible(path), err), "restore the file from version control; it is not written to by hand")
+		return nil, fail(ExitUsage, fmt.Errorf("%s: %w", lock.Visible(path), err), "restore the file from version control, as it is not written to by hand; or a newer mcpsign wrote it")
 	}
 	s.had = true
 	return s, nil

@@ -145,6 +145,7 @@ func (j *judgement) evidence(w io.Writer) {
 			fmt.Fprintf(w, "%-8s %s  %s\n", r.Role, lock.Visible(r.Path), r.Digest)
 		}
 	}()
+	j.boundText(w)
 	for _, h := range j.decision.Evidence() {
 		fmt.Fprintf(w, "signed   by %s, sequence %d\n", h.Signer, h.Sequence)
 	}

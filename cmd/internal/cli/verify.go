@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -227,9 +226,5 @@ func combine(outcomes []error) error {
 	if no <= 1 {
 		return first
 	}
-	hint := ""
-	if f := (*failure)(nil); errors.As(first, &f) {
-		hint = f.hint
-	}
-	return fail(worst(codes...), fmt.Errorf("%d of %d servers are not good; the worst: %w", no, len(outcomes), first), hint)
+	return fail(worst(codes...), fmt.Errorf("%d of %d servers are not good; the worst: %w", no, len(outcomes), first), hintOf(first))
 }

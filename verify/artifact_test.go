@@ -1,0 +1,239 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/lock"
+)
+
+// digests of three contents; hex is one of their bytes.
+func sha256Of(hex string) map[string]string {
+	return map[string]string{"sha256": strings.Repeat(hex, 32)}
+}
+func sha512Of(hex string) map[string]string {
+	return map[string]string{"sha512": strings.Repeat(hex, 64)}
+}
+
+func ofPackage(purl string, digest map[string]string) lock.Artifact {
+	return lock.Artifact{PURL: purl, Digest: digest}
+}
+
+func ofFile(name string, digest map[string]string) lock.Artifact {
+	return lock.Artifact{File: name, Digest: digest}
+}
+
+// What was read of a command is compared with what the release has.
+func TestBoundByDigest(t *testing.T) {
+	const purl, scoped = "pkg:npm/weather@1.4.2", "pkg:npm/%40acme/weather@1.4.2"
+	named := attest.Release{PURLs: []string{purl}}
+	both := attest.Release{PURLs: []string{purl}, Artifacts: []attest.Resource{{URI: purl, Digest: sha512Of("aa")}}}
+	hashed := attest.Release{Artifacts: both.Artifacts}
+	versionless := attest.Release{PURLs: []string{purl}, Artifacts: []attest.Resource{{URI: "pkg:npm/weather", Digest: sha512Of("aa")}}}
+	several := attest.Release{PURLs: []string{purl, "pkg:npm/weather@1.4.3"}, Artifacts: []attest.Resource{
+		{URI: "pkg:npm/other@1.4.2", Digest: sha512Of("bb")}, {URI: purl, Digest: sha512Of("aa")}, {URI: purl, Digest: sha512Of("cc")}}}
+	weak := attest.Release{PURLs: []string{purl}, Artifacts: []attest.Resource{{URI: purl, Digest: map[string]string{"sha1": strings.Repeat("aa", 20), "sha256": ""}}}}
+	torn := attest.Release{Artifacts: []attest.Resource{{URI: purl, Digest: map[string]string{"sha256": strings.Repeat("bb", 32), "sha512": strings.Repeat("aa", 64)}}}}
+	files := attest.Release{Artifacts: []attest.Resource{{URI: "https://acme.example/linux", Digest: sha256Of("aa")}, {Digest: sha256Of("bb")}, {URI: purl, Digest: sha256Of("cc")}}}
+	image := attest.Release{PURLs: []string{"pkg:docker/acme/weather@1"}, Artifacts: []attest.Resource{{Digest: sha256Of("aa")}}}
+	for _, tt := range []struct {
+		launch string
+		read   []lock.Artifact
+		rel    attest.Release
+		want   bool
+	}{
+		// A package.
+		{"npx weather@1.4.2", []lock.Artifact{ofPackage(purl, sha512Of("aa"))}, both, true},
+		{"npx weather", []lock.Artifact{ofPackage(purl, sha512Of("aa"))}, both, true},
+		{"npx weather@1.4.2", []lock.Artifact{ofPackage(purl, sha512Of("bb"))}, both, false},
+		{"npx weather", []lock.Artifact{ofPackage(purl, sha512Of("bb"))}, both, false},
+		{"npx weather@1.4.2", nil, both, true},
+		{"npx weather", nil, both, true},
+		{"npx weather@1.4.2", []lock.Artifact{ofPackage(purl, sha256Of("bb"))}, both, true}, // nothing to compare with
+		{"npx weather@1.4.2", []lock.Artifact{ofPackage(purl, sha512Of("bb"))}, named, true},
+		{"npx weather", []lock.Artifact{ofPackage(purl, sha512Of("bb"))}, named, true},
+
+		// The version that was read is the one that counts.
+		{"npx weather", []lock.Artifact{ofPackage("pkg:npm/weather@1.4.3", sha512Of("bb"))}, named, false},
+		{"npx weather", []lock.Artifact{ofPackage("pkg:npm/weather@1.4.3", sha512Of("bb"))}, both, false},
+		{"npx weather", []lock.Artifact{ofPackage("pkg:npm/weather@1.4.3", sha512Of("aa"))}, both, false},
+		{"npx weather@1.4.2", []lock.Artifact{ofPackage("pkg:npm/weather@1.4.3", sha512Of("bb"))}, named, false},
+		{"npx weather", []lock.Artifact{ofPackage("pkg:npm/weather@1.4.3", sha512Of("bb"))}, several, true}, // named, and no artifact of that version
+		{"npx weather", []lock.Artifact{ofPackage("pkg:npm/weather@1.4.3", sha512Of("bb"))}, versionless, false},
+		{"npx weather", []lock.Artifact{ofPackage(purl, sha512Of("aa"))}, versionless, true},
+
+		// One of several artifacts of the package is enough; those of others are no matter.
+		{"npx weather", []lock.Artifact{ofPackage(purl, sha512Of("cc"))}, several, true},
+		{"npx weather", []lock.Artifact{ofPackage(purl, sha512Of("bb"))}, several, false},
+		{"npx weather@1.4.2", []lock.Artifact{ofPackage(purl, sha512Of("bb"))}, weak, true},
+		{"npx weather@1.4.2", []lock.Artifact{ofPackage(purl, map[string]string{"sha1": strings.Repeat("aa", 20)})}, weak, true},
+		{"npx weather", []lock.Artifact{ofPackage(purl, map[string]string{"sha256": strings.Repeat("aa", 32), "sha512": strings.Repeat("aa", 64)})}, torn, false},
+
+		// Without a purl the digest alone binds, if it is known.
+		{"npx weather", []lock.Artifact{ofPackage(purl, sha512Of("aa"))}, hashed, true},
+		{"npx weather@1.4.2", nil, hashed, false},
+		{"npx ${PACKAGE}", []lock.Artifact{ofPackage(purl, sha512Of("aa"))}, hashed, true},
+		{"npx ${PACKAGE}", []lock.Artifact{ofPackage(purl, sha512Of("bb"))}, both, false},
+		{"npx weather", []lock.Artifact{ofPackage(scoped, sha512Of("aa"))}, hashed, false},
+
+		// What was read is not what the command names.
+		{"npx weather", []lock.Artifact{ofPackage(scoped, sha512Of("aa"))}, named, false},
+		{"npx weather", []lock.Artifact{ofPackage("pkg:npm/", sha512Of("aa"))}, named, false},
+		{"npx weather", []lock.Artifact{ofFile("npx", sha256Of("dd"))}, named, false},
+
+		// A program or a script is any artifact.
+		{"./weather --port 1", []lock.Artifact{ofFile("./weather", sha256Of("aa"))}, files, true},
+		{"node weather.js", []lock.Artifact{ofFile("weather.js", sha256Of("bb"))}, files, true},
+		{"./weather", []lock.Artifact{ofFile("./weather", sha256Of("cc"))}, files, true},
+		{"./weather", []lock.Artifact{ofFile("./weather", sha256Of("ab"))}, files, false},
+		{"./weather", []lock.Artifact{ofFile(purl, sha256Of("ab"))}, both, false},
+		{"./weather", nil, files, false},
+		{"./weather", []lock.Artifact{ofFile("./weather", map[string]string{})}, files, false},
+		{"./weather", []lock.Artifact{ofFile("./weather", map[string]string{"sha256": ""})}, weak, false},
+		{"./weather", []lock.Artifact{ofFile("./weather", sha256Of("ab")), ofFile("x", sha256Of("aa"))}, files, true},
+
+		// An image by tag has no digest that can be read.
+		{"docker run acme/weather:1", nil, image, true},
+		{"docker run acme/weather@sha256:" + strings.Repeat("aa", 32), nil, image, true},
+		{"docker run acme/weather:1@sha256:" + strings.Repeat("bb", 32), nil, image, false},
+	} {
+		s := lock.Source{Command: strings.Fields(tt.launch), Artifacts: tt.read}
+		if got := bound(s, tt.rel); got != tt.want {
+			t.Errorf("%s, read as %v, by %v %v: %v", tt.launch, tt.read, tt.rel.PURLs, tt.rel.Artifacts, got)
+		}
+	}
+}
+
+// Nothing is bound in an environment that says where programs, packages or
+// libraries come from.
+func TestSteers(t *testing.T) {
+	rel := attest.Release{PURLs: []string{"pkg:npm/weather@1.4.2"}, Artifacts: []attest.Resource{{Digest: sha256Of("aa")}}}
+	for _, s := range []lock.Source{
+		{Command: []string{"npx", "weather@1.4.2"}},
+		{Command: []string{"./weather"}, Artifacts: []lock.Artifact{ofFile("./weather", sha256Of("aa"))}},
+	} {
+		for name, want := range map[string]bool{
+			"WEATHER_TOKEN": true, "NODE_ENV": true, "PYTHONUNBUFFERED": true, "HOME": true, "UVICORN_PORT": true, "PATHS": true,
+			"PATH": false, "Path": false, "NODE_OPTIONS": false, "NODE_PATH": false, "PYTHONPATH": false, "PYTHONHOME": false, "PYTHONSTARTUP": false,
+			"LD_PRELOAD": false, "DYLD_INSERT_LIBRARIES": false, "npm_config_registry": false, "NPM_CONFIG_CACHE": false,
+			"UV_INDEX_URL": false, "PIP_INDEX_URL": false, "DOCKER_HOST": false, "CONTAINER_HOST": false,
+		} {
+			if s.Env = []string{"A", name}; bound(s, rel) != want || (len(Steering(s)) == 0) != want {
+				t.Errorf("%v with %s: bound is %v, because of %q", s.Command, name, !want, Steering(s))
+			}
+		}
+	}
+}
+
+// LaunchOf tells a package, a script and a program apart, or says nothing.
+func TestLaunchOf(t *testing.T) {
+	for command, want := range map[string]Launch{
+		"npx -y @acme/weather@1.4.2":           {Launcher: "npx", Package: "@acme/weather@1.4.2", Name: "@acme/weather", Version: "1.4.2"},
+		`C:\node\npx.CMD @acme/weather@latest`: {Launcher: "npx", Package: "@acme/weather@latest", Name: "@acme/weather"},
+		"npx -p weather serve":                 {Launcher: "npx", Package: "weather", Name: "weather"},
+		"uvx --from Weather_MCP==1 serve":      {Launcher: "uvx", Package: "Weather_MCP==1", Name: "weather-mcp", Version: "1"},
+		"docker run -i acme/weather:1":         {Launcher: "docker", Package: "acme/weather:1", Name: "docker.io/acme/weather", Version: "1"},
+		"npx -c evil":                          {},
+		"npx":                                  {},
+		"uvx --with evil weather":              {},
+		"node server.js --port 1":              {Script: "server.js"},
+		"/usr/bin/node ./dist/index.mjs":       {Script: "./dist/index.mjs"},
+		`C:\node\node.exe C:\a\b.js`:           {Script: `C:\a\b.js`},
+		"python3.12 server.py":                 {Script: "server.py"},
+		"Python server.py":                     {Script: "server.py"},
+		"./node server.js":                     {},
+		"node_modules/.bin/node server.js":     {},
+		"node -e evil":                         {},
+		"node -r ./evil.js server.js":          {},
+		"node --import=./evil.js server.js":    {},
+		"node inspect server.js":               {},
+		"node server":                          {},
+		"node -x.js":                           {},
+		"node":                                 {},
+		"python -m server":                     {},
+		"python -c evil.py":                    {},
+		"python -":                             {},
+		"bash server.py":                       {},
+		"env ./weather":                        {},
+		"deno run server.ts":                   {},
+		"sudo ./weather":                       {},
+		"uv run server.py":                     {},
+		"./weather --port 1":                   {Program: "./weather"},
+		"weather-refresh":                      {Program: "weather-refresh"},
+		`C:\weather.exe`:                       {Program: `C:\weather.exe`},
+		"":                                     {},
+	} {
+		if got := LaunchOf(strings.Fields(command)); got != want {
+			t.Errorf("%s: %+v, want %+v", command, got, want)
+		}
+	}
+}
+
+// The digest decides where the rule binds the source, is shown where it does
+// not, and is asked for only where it is compared with something.
+func TestSourceByDigest(t *testing.T) {
+	p := newPublisher(t)
+	with := func(purl string, artifacts ...attest.Resource) func(*attest.Release) {
+		return func(r *attest.Release) {
+			r.Artifacts = artifacts
+			if purl != "" {
+				r.PURLs = []string{purl}
+			}
+		}
+	}
+	const purl = "pkg:npm/weather@1.4.2"
+	npx, program := []string{"npx", "weather@1.4.2"}, []string{"./weather"}
+	free, binds := ruleFor(t, "", p), ruleFor(t, "    bindSource: true\n", p)
+	for _, tt := range []struct {
+		name     string
+		release  func(*attest.Release)
+		source   lock.Source
+		compares bool
+		bound    bool
+	}{
+		{"nothing signed, nothing read", with(""), lock.Source{Command: program}, false, false},
+		{"package by name", with(purl), lock.Source{Command: npx}, true, true},
+		{"program with a purl", with(purl), lock.Source{Command: program}, false, false},
+		{"program", with("", attest.Resource{Digest: sha256Of("aa")}), lock.Source{Command: program}, true, false},
+		{"program with another algorithm", with("", attest.Resource{Digest: sha512Of("aa")}), lock.Source{Command: program}, false, false},
+		{"program read", with("", attest.Resource{Digest: sha256Of("aa")}), lock.Source{Command: program, Artifacts: []lock.Artifact{ofFile("./weather", sha256Of("aa"))}}, true, true},
+		{"program changed", with("", attest.Resource{Digest: sha256Of("aa")}), lock.Source{Command: program, Artifacts: []lock.Artifact{ofFile("./weather", sha256Of("ab"))}}, true, false},
+		{"package read", with(purl, attest.Resource{URI: purl, Digest: sha512Of("aa")}), lock.Source{Command: npx, Artifacts: []lock.Artifact{ofPackage(purl, sha512Of("aa"))}}, true, true},
+		{"package replaced", with(purl, attest.Resource{URI: purl, Digest: sha512Of("aa")}), lock.Source{Command: npx, Artifacts: []lock.Artifact{ofPackage(purl, sha512Of("ab"))}}, true, false},
+		{"other launchers", with("pkg:pypi/weather@1.4.2"), lock.Source{Command: []string{"uvx", "weather@1.4.2"}}, false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := ask(listing(t, ab), p.sign(t, ab, tt.release))
+			r.Source = tt.source
+			entry, err := free.Decide(r).Pin(r.Listing.Definitions...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Lock = formatted(t, entry)
+			want := [2]string{"allow verified", "allow verified"}
+			if !tt.bound {
+				want = [2]string{"allow verified, source_unbound", "deny source_unbound"}
+			}
+			for i, v := range []*Verifier{free, binds} {
+				d := v.Decide(r)
+				wantVerdicts(t, d, fmt.Sprintf("tool:a %s; tool:b %[1]s", want[i]))
+				checkDecision(t, d, r)
+				if got := d.Compares(LaunchOf(tt.source.Command)); got != tt.compares {
+					t.Errorf("Compares = %v", got)
+				}
+			}
+			for _, text := range binds.Decide(r).Named() {
+				checkShown(t, text)
+			}
+		})
+	}
+	// Several policies ask together.
+	r := ask(listing(t, ab), p.sign(t, ab, with(purl)))
+	q := policy(t, "version: 1\nrules: [{servers: ['**'], pinnedOnly: x}]")
+	v := newVerifier(t, free.sets[0].Policy, trustKeys(p.key), q)
+	if !v.Decide(r).Compares(LaunchOf(npx)) || v.Decide(r).Compares(LaunchOf(program)) {
+		t.Error("two policies do not compare what one does")
+	}
+}
