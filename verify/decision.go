@@ -49,13 +49,14 @@ type Result struct {
 // Has reports whether r is among the reasons.
 func (x Result) Has(r Reason) bool { return slices.Contains(x.Reasons, r) }
 
-// A Diagnostic says why a bundle does not count.
+// A Diagnostic says why a bundle, or something about the status of
+// certificates, does not count.
 type Diagnostic struct {
 	Bundle lock.Digest
 	Reason Reason
 	Signer lock.Signer // zero if not known; for WrongSigner by an unknown key as the bundle claims
 	Err    error
-	Type   string // the predicate type, empty unless the signature verified
+	Type   string // the predicate type, empty unless the signature verified; or StatusType
 }
 
 // A Decision is the outcome of one Request. The zero Decision allows nothing.
@@ -69,6 +70,7 @@ type Decision struct {
 	results     []Result
 	diagnostics []Diagnostic
 	found       gathered
+	statuses    *statuses // nil until something is gathered
 	used        []counted
 	signatures  bool // the rule asks for signatures
 	err         error

@@ -20,8 +20,10 @@
 // not taken unsigned under any rule. The zero Verdict denies.
 //
 // Evidence that is taken away brings no yes, provided that what a Decision says
-// of HighWater, Lists and Latest is kept and given the next time. Two statements
-// that contradict each other are the exception: each counts alone.
+// of HighWater, Lists and Latest is kept and given the next time. There are two
+// exceptions. Of two statements that contradict each other each counts alone. A
+// revocation list or OCSP response that revokes a certificate has to stay at
+// hand: without it an older one that is still up to date says nothing of that.
 //
 // The package does no I/O and reads no clock.
 package verify
@@ -44,6 +46,7 @@ type Verifier struct {
 
 	mu       sync.Mutex
 	verified map[outcomeOf]checked
+	stood    map[statusOf]stood
 	kept     int // bytes of the bundles in verified that are good
 }
 
@@ -78,7 +81,7 @@ func New(p *Policy, t Trust, also ...*Policy) (*Verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Verifier{material: m, verified: make(map[outcomeOf]checked)}
+	v := &Verifier{material: m, verified: make(map[outcomeOf]checked), stood: make(map[statusOf]stood)}
 	for _, p := range append([]*Policy{p}, also...) {
 		if p == nil {
 			continue
@@ -137,16 +140,20 @@ func (v *Verifier) Signer(bundle []byte) (lock.Signer, error) {
 
 // Statement returns who signed a bundle and what it says, of any predicate
 // type, verified with the trust material and the publishers' alone: no policy
-// says that they may. The error is a *TrustError if nothing can be said.
+// says that they may. A certificate that the revocation lists there say was
+// revoked is an error; that there is none, or none that is up to date, is not,
+// nor is one that ended after a signature without a timestamp. The error is a
+// *TrustError if nothing can be said.
 func (v *Verifier) Statement(bundle []byte) (lock.Signer, *attest.Statement, error) {
 	id := lock.Digest(sha256.Sum256(bundle))
 	c := v.check(id, bundle, v.material.domain)
-	for _, set := range v.sets {
-		for _, name := range slices.Sorted(maps.Keys(set.byName)) {
-			if d := set.byName[name].domain; d != nil && c.pki && c.bad != nil {
-				c = v.check(id, bundle, d)
-			}
+	for _, d := range v.domains() {
+		if c.pki && c.bad != nil {
+			c = v.check(id, bundle, d)
 		}
+	}
+	if c.bad == nil {
+		c.bad = c.evidence.listedRevoked()
 	}
 	switch {
 	case c.bad == nil:
@@ -155,4 +162,17 @@ func (v *Verifier) Statement(bundle []byte) (lock.Signer, *attest.Statement, err
 		return lock.Signer{}, nil, &TrustError{c.bad.err}
 	}
 	return lock.Signer{}, nil, c.bad
+}
+
+// domains returns the PKIs of the publishers, in order.
+func (v *Verifier) domains() []*domain {
+	var all []*domain
+	for _, set := range v.sets {
+		for _, name := range slices.Sorted(maps.Keys(set.byName)) {
+			if d := set.byName[name].domain; d != nil {
+				all = append(all, d)
+			}
+		}
+	}
+	return all
 }
