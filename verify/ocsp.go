@@ -89,7 +89,10 @@ func parseOCSP(der []byte) (*ocspStatus, error) {
 	for _, c := range basic.Certificates {
 		certs = append(certs, c.FullBytes...)
 	}
-	return s, checkCertificates(certs)
+	if err := checkCertificates(certs); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // about returns what the response says about a certificate, nil if it is about
@@ -125,7 +128,10 @@ func (s *ocspStatus) about(l link) (*standing, error) {
 		}
 		x.revoked, x.since = true, notSafeSince(r.RevokedAt, r.Extensions)
 	}
-	return x, x.signedBy(r, l.issuer)
+	if err := x.signedBy(r, l.issuer); err != nil {
+		return nil, err
+	}
+	return x, nil
 }
 
 // names reports whether the ID is that of the certificate: under the name and

@@ -90,7 +90,11 @@ func parseStatus(der []byte) (statusSource, error) {
 		return nil, errors.New("is neither a revocation list nor an OCSP response in DER")
 	}
 	if first.Tag == asn1.TagEnum {
-		return parseOCSP(der)
+		s, err := parseOCSP(der)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
 	l, err := x509.ParseRevocationList(der)
 	if err != nil {
@@ -193,8 +197,8 @@ func (v *Verifier) standing(c *candidateStatus, l link) (*standing, error) {
 		x.err = c.err
 	} else if l.cert == nil {
 		x.err = nil
-	} else if x.standing, x.err = c.source.about(l); x.err != nil {
-		x.standing = nil
+	} else {
+		x.standing, x.err = c.source.about(l)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -255,19 +259,22 @@ func (d *Decision) certificates(c counted, r *Request) *badEvidence {
 			return c.no(Expired, "no timestamp says when it signed, and the certificates are not all valid at %s", r.At.UTC().Format(time.RFC3339))
 		}
 	}
-	var wanted *badEvidence
+	var no, lacking *badEvidence
 	for _, p := range paths {
 		for i, l := range p.links {
 			known := slices.Concat(p.listed[i], d.statuses.about(l))
-			if x := revokedBefore(known, times); x != nil {
-				return revoked(c, l, x)
+			if x := revokedBefore(known, times); x != nil && no == nil {
+				no = revoked(c, l, x)
 			}
-			if wanted == nil && (c.domain.required || len(p.listed[i]) > 0 || i == 0 && len(c.domain.crls) > 0) {
-				wanted = c.outdated(l, known, r.At)
+			if lacking == nil && (c.domain.required || len(p.listed[i]) > 0 || i == 0 && len(c.domain.crls) > 0) {
+				lacking = c.outdated(l, known, r.At)
 			}
 		}
 	}
-	return wanted
+	if no == nil {
+		no = lacking
+	}
+	return no
 }
 
 func revoked(c counted, l link, x *standing) *badEvidence {

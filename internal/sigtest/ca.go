@@ -96,6 +96,9 @@ func (c *CA) Leaf(key crypto.Signer, edits ...Edit) *Leaf {
 	return l
 }
 
+// Key returns the key of c.
+func (c *CA) Key() crypto.Signer { return c.key }
+
 // Root returns the root that c is under.
 func (c *CA) Root() *x509.Certificate {
 	for c.parent != nil {
@@ -112,11 +115,19 @@ func SelfSigned(key crypto.Signer, edits ...Edit) *Leaf {
 // CRL returns a revocation list of c that names certs, all revoked at the
 // time at.
 func (c *CA) CRL(thisUpdate, nextUpdate, at time.Time, certs ...*x509.Certificate) *x509.RevocationList {
-	t := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: thisUpdate, NextUpdate: nextUpdate}
-	for _, cert := range certs {
-		t.RevokedCertificateEntries = append(t.RevokedCertificateEntries,
-			x509.RevocationListEntry{SerialNumber: cert.SerialNumber, RevocationTime: at})
-	}
+	return c.EditedCRL(func(t *x509.RevocationList) {
+		t.ThisUpdate, t.NextUpdate = thisUpdate, nextUpdate
+		for _, cert := range certs {
+			t.RevokedCertificateEntries = append(t.RevokedCertificateEntries,
+				x509.RevocationListEntry{SerialNumber: cert.SerialNumber, RevocationTime: at})
+		}
+	})
+}
+
+// EditedCRL returns a revocation list of c as edit leaves it.
+func (c *CA) EditedCRL(edit func(*x509.RevocationList)) *x509.RevocationList {
+	t := &x509.RevocationList{Number: big.NewInt(1)}
+	edit(t)
 	return must(x509.ParseRevocationList(must(x509.CreateRevocationList(rand.Reader, t, c.Certificate, c.key))))
 }
 

@@ -203,10 +203,20 @@ func (o *OCSP) answer(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	request, err := ocsp.ParseRequest(body)
+	der, err := o.Answer(body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
+	}
+	w.Header().Set("Content-Type", "application/ocsp-response")
+	w.Write(der)
+}
+
+// Answer returns the response to a request.
+func (o *OCSP) Answer(der []byte) ([]byte, error) {
+	request, err := ocsp.ParseRequest(der)
+	if err != nil {
+		return nil, err
 	}
 	var asked struct {
 		Data struct {
@@ -214,9 +224,8 @@ func (o *OCSP) answer(w http.ResponseWriter, r *http.Request) {
 			Extensions []pkix.Extension `asn1:"explicit,tag:2,optional"`
 		}
 	}
-	if _, err := asn1.Unmarshal(body, &asked); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	if _, err := asn1.Unmarshal(der, &asked); err != nil {
+		return nil, err
 	}
 	o.mu.Lock()
 	revoked := o.revoked[request.SerialNumber.String()]
@@ -224,11 +233,12 @@ func (o *OCSP) answer(w http.ResponseWriter, r *http.Request) {
 	now := o.Clock.Now()
 	a := OCSPAnswer{Issuer: o.CA, Responder: o.Responder, Serials: []*big.Int{request.SerialNumber}, Revoked: revoked, ThisUpdate: now, NextUpdate: now.Add(time.Hour)}
 	if len(asked.Data.Extensions) > 0 && !o.NoNonce {
-		_ = must(asn1.Unmarshal(asked.Data.Extensions[0].Value, &a.Nonce))
+		if _, err := asn1.Unmarshal(asked.Data.Extensions[0].Value, &a.Nonce); err != nil {
+			return nil, err
+		}
 	}
 	if o.WrongNonce {
 		a.Nonce = []byte("another")
 	}
-	w.Header().Set("Content-Type", "application/ocsp-response")
-	w.Write(a.DER())
+	return a.DER(), nil
 }
