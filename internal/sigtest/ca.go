@@ -86,6 +86,11 @@ func (c *CA) Sub(name string, edits ...Edit) *CA {
 	return &CA{Certificate: issue(c, key, authority(name), edits), key: key, parent: c}
 }
 
+// Again returns c with another certificate, of the same name and key.
+func (c *CA) Again(parent *CA, edits ...Edit) *CA {
+	return &CA{Certificate: issue(parent, c.key, authority(c.Certificate.Subject.CommonName), edits), key: c.key, parent: parent}
+}
+
 // Leaf returns a certificate under c for key, good for code signing but for
 // its name: add [URI] or [Mail].
 func (c *CA) Leaf(key crypto.Signer, edits ...Edit) *Leaf {
