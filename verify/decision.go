@@ -71,10 +71,12 @@ type Decision struct {
 	diagnostics []Diagnostic
 	found       gathered
 	statuses    *statuses // nil until something is gathered
-	used        []counted
-	signatures  bool // the rule asks for signatures
-	err         error
-	parts       []*Decision // one a policy, if there are several
+
+	statusMissing bool
+	used          []counted
+	signatures    bool // the rule asks for signatures
+	err           error
+	parts         []*Decision // one a policy, if there are several
 }
 
 // Results returns a verdict for every definition of the listing and for every
@@ -210,6 +212,10 @@ func (d *Decision) Latest() time.Time {
 	}
 	return latest
 }
+
+// StatusMissing reports whether evidence does not count for lack of an
+// up-to-date status of its certificates, which a Request can bring along.
+func (d *Decision) StatusMissing() bool { return d.statusMissing }
 
 // Bundle returns the bytes of a bundle that counted, by their SHA-256; nil for
 // any other.

@@ -272,7 +272,7 @@ func (d *Decision) certificates(c counted, r *Request) *badEvidence {
 		}
 	}
 	if no == nil {
-		no = lacking
+		no, d.statusMissing = lacking, d.statusMissing || lacking != nil
 	}
 	return no
 }

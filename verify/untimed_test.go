@@ -18,7 +18,9 @@ func TestUntimed(t *testing.T) {
 	p := newPKI(t)
 	key := p.leaf.Key
 	valid := sigtest.Valid(hour(-1), hour(10))
-	sub := func(from, till int) *sigtest.CA { return p.root.Sub("acme issuing", sigtest.Valid(hour(from), hour(till))) }
+	sub := func(from, till int) *sigtest.CA {
+		return p.root.Sub("acme issuing", sigtest.Valid(hour(from), hour(till)))
+	}
 	leaf := func(edits ...sigtest.Edit) []*x509.Certificate {
 		return p.issuing.Leaf(key, append(edits, sigtest.URI(release))...).Chain
 	}

@@ -13,7 +13,8 @@
 // whatever of these a bundle contains must verify. Names, kinds, the statement
 // and predicate type, sequence, expiry, completeness, revocation and who may
 // sign are judged here: sigstore-go checks none of them. Certificates are judged
-// at the verified time of the signature, statements and approvals now.
+// at the verified time of the signature, or of own PKI at the time of the request
+// where the policy says so; statements and approvals now.
 //
 // Nothing outside a verified signature can permit anything under a rule that
 // asks for signatures; the lock entry can only forbid. What was signed once is

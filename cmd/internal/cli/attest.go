@@ -19,8 +19,7 @@ func (a *app) attestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attest NAME SOURCE | --statement FILE",
 		Short: "Sign an approval, or any predicate, over the definitions of a server",
-		Long: `Sign an in-toto statement over all definitions of SOURCE: a predicate, or a reviewer's
-approval, for which all are shown in full. --out writes it unsigned, for --statement.`,
+		Long:  `Sign an in-toto statement over all definitions of SOURCE: a predicate or an approval.`,
 		Example: `  mcpsign attest NAME SOURCE --type https://slsa.dev/provenance/v1 --predicate FILE --key KEY --bundle OUT
   mcpsign attest NAME SOURCE --type approval --audience production --expires 90d --key KEY --bundle OUT`,
 		RunE: func(cmd *cobra.Command, list []string) error { return a.attest(cmd, list, &f) },
