@@ -9,11 +9,13 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mcpsign/mcpsign/internal/sigtest"
+	"github.com/mcpsign/mcpsign/lock"
 )
 
 func hour(n int) time.Time { return now.Add(time.Duration(n) * time.Hour) }
@@ -429,6 +431,46 @@ func TestStatus(t *testing.T) {
 	s, err = v.Status(der, p.bundle)
 	if err != nil || string(s.Nonce) != "a nonce" || s.Certificates[0].Revoked {
 		t.Errorf("Status = %+v, %v", s, err)
+	}
+}
+
+// Explain says what there is of the status that a policy asks for.
+func TestExplainStatus(t *testing.T) {
+	p := newPKI(t)
+	need := func(v *Verifier, status ...[]byte) (Need, bool) {
+		r := ask(listing(t, abc), p.bundle)
+		r.Status = status
+		d := v.Decide(r)
+		if d.StatusMissing() != (d.Results()[0].Reasons[0] == TrustMissing) {
+			t.Errorf("StatusMissing = %v, %s", d.StatusMissing(), verdicts(d))
+		}
+		needs := d.Explain(lock.Tool, "a")[0].Needs
+		i := slices.IndexFunc(needs, func(n Need) bool { return n.Code == NeedStatus })
+		if i < 0 {
+			return Need{}, false
+		}
+		return needs[i], true
+	}
+	if n, ok := need(p.verifier(t, "", nil), p.answer()); ok {
+		t.Errorf("nothing is asked for, and it needs %+v", n)
+	}
+	required := p.verifier(t, ", status: required", nil)
+	if n, ok := need(required); !ok || n.Met || len(n.Found) != 0 {
+		t.Errorf("need = %+v", n)
+	}
+	if n, _ := need(required, p.answer(), p.rootAnswer()); !n.Met || len(n.Found) != 2 || !n.Found[0].Counts || !n.Found[1].Counts {
+		t.Errorf("need = %+v", n)
+	}
+	n, _ := need(required, p.answer(func(a *sigtest.OCSPAnswer) { a.Revoked = hour(-1) }), p.rootAnswer(), []byte("junk"))
+	if n.Met || len(n.Found) != 3 || !slices.ContainsFunc(n.Found, func(f Found) bool { return !f.Counts && strings.Contains(f.Text, "and revokes it from 2026-11-30T11:00:00Z on") }) {
+		t.Errorf("need = %+v", n)
+	}
+	for _, f := range n.Found {
+		checkShown(t, f.Text)
+	}
+	listed := p.verifier(t, ", crls: [a.crl]", p.issuing.CRL(hour(-1), hour(24), now))
+	if n, _ := need(listed); !n.Met || len(n.Found) != 1 || !n.Found[0].Counts {
+		t.Errorf("need = %+v", n)
 	}
 }
 
