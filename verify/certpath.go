@@ -56,7 +56,8 @@ func (d *domain) listed(l link) []*standing {
 }
 
 // listedRevoked says that the lists of the policy revoke a certificate of
-// evidence, at the time of the signature; nil if they do not, or there is none.
+// evidence, at the time of the signature, or ever if that is not known; nil if
+// they do not, or there is none.
 func (e *evidence) listedRevoked() *badEvidence {
 	for _, p := range e.paths {
 		for i, l := range p.links {

@@ -152,8 +152,7 @@ func (id certID) names(l link, r *ocsp.Response) (bool, error) {
 // (RFC 6960 section 4.2.2.2), who is not relied on beyond the certificate.
 // Whether that was revoked is not asked.
 func (x *standing) signedBy(r *ocsp.Response, issuer *x509.Certificate) error {
-	switch r.SignatureAlgorithm {
-	case x509.UnknownSignatureAlgorithm, x509.MD2WithRSA, x509.MD5WithRSA, x509.SHA1WithRSA, x509.DSAWithSHA1, x509.ECDSAWithSHA1:
+	if !isSafe(r.SignatureAlgorithm) {
 		return errors.New("the OCSP response is signed with an algorithm that is not safe, or not known")
 	}
 	responder := issuer

@@ -167,6 +167,7 @@ func TestOCSP(t *testing.T) {
 		{"responder that has ended since", []edit{by(p.issuing.Responder(sigtest.Valid(hour(-9), hour(1))))}, hour(2), TrustMissing, "is of 2026-11-30T11:00:00Z to 2026-11-30T13:00:00Z", Expired},
 		{"responder that is not sent along", []edit{func(a *sigtest.OCSPAnswer) { a.Bare = true }}, now, TrustMissing, none, BadSignature},
 		{"responder in the name of another", []edit{func(a *sigtest.OCSPAnswer) { a.As = other }}, now, TrustMissing, "by someone else than who signed it", BadSignature},
+		{"signed over a SHA-1", []edit{func(a *sigtest.OCSPAnswer) { a.SHA1 = true }}, now, TrustMissing, "an algorithm that is not safe", BadSignature},
 		{"unknown critical extension", []edit{func(a *sigtest.OCSPAnswer) { a.Critical = true }}, now, TrustMissing, "critical extension 1.2.3", BadSignature},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -311,6 +312,9 @@ func TestCandidateCRL(t *testing.T) {
 		{"of another distribution point, and revokes", [][]byte{extended(oidDistribution, at("http://crl.acme.example/2.crl"), p.leaf.Certificate())}, now, Revoked, "was revoked", nil},
 		{"of authorities only", [][]byte{extended(oidDistribution, distributionPoint{CAsOnly: true})}, now, TrustMissing, "want the complete list", []Reason{BadSignature}},
 		{"of users only", [][]byte{extended(oidDistribution, distributionPoint{UsersOnly: true})}, now, "", "", nil},
+		{"signed over a SHA-1", [][]byte{p.issuing.EditedCRL(func(l *x509.RevocationList) {
+			l.ThisUpdate, l.NextUpdate, l.SignatureAlgorithm = hour(-1), hour(24), x509.ECDSAWithSHA1
+		}).Raw}, now, TrustMissing, "an algorithm that is not safe", []Reason{BadSignature}},
 		{"OCSP in its place", [][]byte{p.answer()}, now, "", "", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -462,7 +466,9 @@ func TestExplainStatus(t *testing.T) {
 		t.Errorf("need = %+v", n)
 	}
 	n, _ := need(required, p.answer(func(a *sigtest.OCSPAnswer) { a.Revoked = hour(-1) }), p.rootAnswer(), []byte("junk"))
-	if n.Met || len(n.Found) != 3 || !slices.ContainsFunc(n.Found, func(f Found) bool { return !f.Counts && strings.Contains(f.Text, "and revokes it from 2026-11-30T11:00:00Z on") }) {
+	if n.Met || len(n.Found) != 3 || !slices.ContainsFunc(n.Found, func(f Found) bool {
+		return !f.Counts && strings.Contains(f.Text, "and revokes it from 2026-11-30T11:00:00Z on")
+	}) {
 		t.Errorf("need = %+v", n)
 	}
 	for _, f := range n.Found {

@@ -3,6 +3,7 @@ package verify
 import (
 	"crypto"
 	"crypto/x509"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +121,14 @@ func TestUntimedBesideTimed(t *testing.T) {
 
 	if s, _, err := v.Statement(untimed.bundle); err != nil || s.Subject != release {
 		t.Errorf("Statement = %v, %v", s, err)
+	}
+	// Where no time is known at all, revoked is revoked.
+	listed := p.verifier(t, ", time: now, crls: [a.crl]", p.issuing.CRL(hour(-1), hour(24), hour(1000), p.leaf.Certificate()))
+	if _, _, err := listed.Statement(untimed.bundle); err == nil || !strings.Contains(err.Error(), "was revoked") {
+		t.Errorf("Statement = %v", err)
+	}
+	if _, _, err := listed.Statement(p.bundle); err != nil {
+		t.Errorf("Statement = %v", err)
 	}
 }
 

@@ -142,9 +142,9 @@ func (v *Verifier) Signer(bundle []byte) (lock.Signer, error) {
 // Statement returns who signed a bundle and what it says, of any predicate
 // type, verified with the trust material and the publishers' alone: no policy
 // says that they may. A certificate that the revocation lists there say was
-// revoked is an error; that there is none, or none that is up to date, is not,
-// nor is one that ended after a signature without a timestamp. The error is a
-// *TrustError if nothing can be said.
+// revoked before it signed, or ever if no timestamp says when that was, is an
+// error; that there is no list, or none that is up to date, is not, nor is a
+// certificate that has ended. The error is a *TrustError if nothing can be said.
 func (v *Verifier) Statement(bundle []byte) (lock.Signer, *attest.Statement, error) {
 	id := lock.Digest(sha256.Sum256(bundle))
 	c := v.check(id, bundle, v.material.domain)

@@ -52,6 +52,7 @@ type OCSPAnswer struct {
 	ProducedAt time.Time // zero: ThisUpdate
 	Nonce      []byte
 	Critical   bool // an unknown critical extension
+	SHA1       bool // the signature is over a SHA-1
 }
 
 type (
@@ -109,11 +110,16 @@ func (a OCSPAnswer) DER() []byte {
 		data.Extensions = append(data.Extensions, pkix.Extension{Id: asn1.ObjectIdentifier{1, 2, 3}, Critical: true, Value: []byte{5, 0}})
 	}
 	tbs := must(asn1.Marshal(data))
-	sum := sha256.Sum256(tbs)
-	signature := must(ecdsa.SignASN1(rand.Reader, key.(*ecdsa.PrivateKey), sum[:]))
+	algorithm, sum := asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, 2}, sha256.Sum256(tbs) // ecdsa-with-SHA256
+	digest := sum[:]
+	if a.SHA1 {
+		sum := sha1.Sum(tbs)
+		algorithm, digest = asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 1}, sum[:] // ecdsa-with-SHA1
+	}
+	signature := must(ecdsa.SignASN1(rand.Reader, key.(*ecdsa.PrivateKey), digest))
 	basic := ocspBasic{
 		Data:      asn1.RawValue{FullBytes: tbs},
-		Algorithm: pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, 2}}, // ecdsa-with-SHA256
+		Algorithm: pkix.AlgorithmIdentifier{Algorithm: algorithm},
 		Signature: asn1.BitString{Bytes: signature, BitLength: 8 * len(signature)},
 	}
 	if a.Responder != nil && !a.Bare {
