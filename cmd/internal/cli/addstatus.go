@@ -98,7 +98,8 @@ func (x addedStatus) replaces(old *verify.CertificateStatus) bool {
 		return false
 	}
 	for _, c := range old.Certificates {
-		if c.Revoked || !slices.ContainsFunc(x.says.Certificates, func(n verify.CertificateStanding) bool { return n.Serial == c.Serial }) {
+		same := func(n verify.CertificateStanding) bool { return n.Serial == c.Serial && (!n.Unknown || c.Unknown) }
+		if c.Revoked || !slices.ContainsFunc(x.says.Certificates, same) {
 			return false
 		}
 	}
