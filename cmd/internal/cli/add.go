@@ -27,8 +27,8 @@ func (a *app) addCommand() *cobra.Command {
 		Long: `Verify bundles about a server and keep them in ` + evidenceDir + `, where check, approve and
 verify find them: a new release, an approval, a revocation list, an attestation.
 Also revocation lists and OCSP responses (DER or PEM) about the certificates that
-signed; --refresh asks the issuers for those. Nothing is kept if a file does not
-verify, and permits anything by itself: the rule says whose counts.`,
+signed; --refresh asks the issuers for those. If a file does not verify none is kept.
+What is kept permits nothing by itself: the rule says whose counts.`,
 		Example: `  mcpsign add weather weather-2.sigstore.json --key acme.pub
   mcpsign add weather --refresh --policy policy.yaml`,
 		RunE: func(cmd *cobra.Command, list []string) error {
