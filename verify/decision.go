@@ -70,13 +70,13 @@ type Decision struct {
 	results     []Result
 	diagnostics []Diagnostic
 	found       gathered
-	statuses    *statuses // nil until something is gathered
+	used        []counted
+	signatures  bool // the rule asks for signatures
+	err         error
+	parts       []*Decision // one a policy, if there are several
 
+	statuses      *statuses // nil until something is gathered
 	statusMissing bool
-	used          []counted
-	signatures    bool // the rule asks for signatures
-	err           error
-	parts         []*Decision // one a policy, if there are several
 }
 
 // Results returns a verdict for every definition of the listing and for every

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -110,4 +111,22 @@ func TestStatusChance(t *testing.T) {
 	if said[true] < 100 || said[false] < 100 {
 		t.Error(fmt.Sprint("decisions are ", said))
 	}
+}
+
+// Requests with the same candidates at the same time are decided alike.
+func TestStatusTogether(t *testing.T) {
+	p := newPKI(t)
+	v := p.verifier(t, ", status: required", nil)
+	r := ask(listing(t, abc), p.bundle)
+	r.Status = [][]byte{p.answer(), p.rootAnswer(), []byte("junk")}
+	want := verdicts(p.verifier(t, ", status: required", nil).Decide(r))
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if got := verdicts(v.Decide(r)); got != want {
+				t.Errorf("verdicts are %s, want %s", got, want)
+			}
+		})
+	}
+	all.Wait()
 }

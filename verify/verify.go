@@ -21,9 +21,10 @@
 // not taken unsigned under any rule. The zero Verdict denies.
 //
 // Evidence that is taken away brings no yes, provided that what a Decision says
-// of HighWater, Lists and Latest is kept and given the next time. There are two
-// exceptions. Of two statements that contradict each other each counts alone. A
-// revocation list or OCSP response that revokes a certificate has to stay at
+// of HighWater, Lists and Latest is kept and given the next time. Two statements
+// that contradict each other are the exception: each counts alone.
+//
+// A revocation list or OCSP response that revokes a certificate has to stay at
 // hand: without it an older one that is still up to date says nothing of that.
 //
 // The package does no I/O and reads no clock.
