@@ -118,7 +118,7 @@ func (s *ocspStatus) about(l link) (*standing, error) {
 	if slices.ContainsFunc(s.ids[i+1:], func(id certID) bool { return bytes.Equal(id.Serial.FullBytes, serial) }) {
 		return nil, errors.New("the OCSP response has two answers about one serial number")
 	}
-	if r.NextUpdate.IsZero() || !r.NextUpdate.After(r.ThisUpdate) {
+	if !r.NextUpdate.After(r.ThisUpdate) { // zero: there is none
 		return nil, errors.New("the OCSP response does not say until when it is good")
 	}
 	x := &standing{kind: OCSPResponse, issuer: l.issuer, from: r.ThisUpdate, till: r.NextUpdate, unknown: r.Status == ocsp.Unknown}

@@ -336,6 +336,11 @@ func TestCandidateCRL(t *testing.T) {
 	// The status of each certificate is asked for, not of the root.
 	required := p.verifier(t, ", status: required", nil)
 	p.wantStatus(t, required, now, TrustMissing, "by CN=acme root,O=sigtest about certificate", p.answer())
+	usersOnly := p.root.EditedCRL(func(l *x509.RevocationList) {
+		l.ThisUpdate, l.NextUpdate = hour(-1), hour(24)
+		l.ExtraExtensions = []pkix.Extension{{Id: oidDistribution, Critical: true, Value: mustMarshal(t, distributionPoint{UsersOnly: true})}}
+	}).Raw
+	p.wantStatus(t, required, now, TrustMissing, "by CN=acme root,O=sigtest about certificate", p.answer(), usersOnly)
 	p.wantStatus(t, required, now, TrustMissing, "by CN=acme issuing,O=sigtest about certificate", p.rootAnswer())
 	p.wantStatus(t, required, now, "", "", list(p.root, now), list(p.issuing, now))
 	// Those of the policy do as well.
