@@ -18,54 +18,65 @@ import (
 // addedPath is the folder of a server's added evidence.
 func addedPath(server string) string { return filepath.Join(evidenceDir, kit.Folder(server)) }
 
-// keep writes what was added, by its digest.
+// keep writes what was added, and removes what that stands in place of.
 func (s *store) keep(server string, found *additions) error {
-	files := map[lock.Digest][]byte{}
+	var files [][]byte
 	for _, x := range found.bundles {
-		files[x.digest] = x.data
+		files = append(files, x.data)
 	}
 	for _, x := range found.status {
-		files[x.digest] = x.data
+		files = append(files, x.data)
 	}
+	return s.exclusive(func() error { return s.writeAdded(server, files, found.replaced...) })
+}
+
+// writeAdded writes evidence that a server does not have yet, by its digest, all
+// of it or none if it is too much, and removes what is replaced. No other process
+// may write meanwhile.
+func (s *store) writeAdded(server string, files [][]byte, replaced ...lock.Digest) error {
 	if len(files) == 0 {
 		return nil
 	}
-	return s.exclusive(func() error {
-		if err := s.root.MkdirAll(addedPath(server), 0o755); err != nil {
+	if err := s.root.MkdirAll(addedPath(server), 0o755); err != nil {
+		return err
+	}
+	now, err := openStore(s.path) // the folder may be new
+	if err != nil {
+		return err
+	}
+	defer now.close()
+	kept, err := now.addedNames(server)
+	if err != nil {
+		return err
+	}
+	gone := func(name string) bool {
+		return slices.ContainsFunc(replaced, func(d lock.Digest) bool { return name == addedName(d) })
+	}
+	fresh := map[string][]byte{}
+	for _, data := range files {
+		if name := addedName(sha256.Sum256(data)); !slices.Contains(kept, name) {
+			fresh[name] = data
+		}
+	}
+	stay := slices.DeleteFunc(slices.Clone(kept), gone)
+	if n := len(stay) + len(fresh); n > lock.MaxBundles {
+		return fail(ExitUsage, fmt.Errorf("%s would have %d files added, and no more than %d are looked at", server, n, lock.MaxBundles), "remove those that are of no use from "+addedPath(server))
+	}
+	for _, name := range slices.Sorted(maps.Keys(fresh)) {
+		if err := writeFile(s.root, filepath.Join(addedPath(server), name), fresh[name], 0o644); err != nil {
 			return err
 		}
-		now, err := openStore(s.path) // the folder may be new
-		if err != nil {
+	}
+	for _, name := range slices.DeleteFunc(kept, func(name string) bool { return !gone(name) }) {
+		if err := s.root.Remove(filepath.Join(addedPath(server), name)); err != nil {
 			return err
 		}
-		defer now.close()
-		kept, err := now.addedNames(server)
-		if err != nil {
-			return err
-		}
-		gone := func(name string) bool {
-			return slices.ContainsFunc(found.replaced, func(d lock.Digest) bool { return name == "sha256-"+d.Hex() })
-		}
-		stay := slices.DeleteFunc(slices.Clone(kept), gone)
-		maps.DeleteFunc(files, func(d lock.Digest, _ []byte) bool { return slices.Contains(stay, "sha256-"+d.Hex()) })
-		if len(stay)+len(files) > lock.MaxBundles {
-			return fail(ExitUsage, fmt.Errorf("%s would have %d files added, and no more than %d are looked at", server, len(stay)+len(files), lock.MaxBundles), "remove those that are of no use from "+addedPath(server))
-		}
-		for _, d := range slices.SortedFunc(maps.Keys(files), lock.Digest.Compare) {
-			if err := writeFile(s.root, filepath.Join(addedPath(server), "sha256-"+d.Hex()), files[d], 0o644); err != nil {
-				return err
-			}
-		}
-		for _, name := range kept {
-			if gone(name) {
-				if err := s.root.Remove(filepath.Join(addedPath(server), name)); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
+
+// addedName is the name of a file of added evidence.
+func addedName(d lock.Digest) string { return "sha256-" + d.Hex() }
 
 // addedNames lists the files of a server's added evidence.
 func (s *store) addedNames(server string) ([]string, error) {
