@@ -68,11 +68,8 @@ func (d *Decision) unusable(c counted, r *Request) *badEvidence {
 			d.distrust("the clock says %s, and a verified signature is of %s", now, t.UTC().Format(time.RFC3339))
 		}
 	}
-	for _, w := range c.lists {
-		if r.At.After(w.till) || r.At.Add(skew).Before(w.from) {
-			return c.no(TrustMissing, "the revocation list by %s is of %s to %s, and it is %s",
-				lock.Visible(w.issuer), w.from.UTC().Format(time.RFC3339), w.till.UTC().Format(time.RFC3339), now)
-		}
+	if no := d.certificates(c, r); no != nil {
+		return no
 	}
 	switch {
 	case len(c.times) == 0 && c.key != nil && !c.key.mayUse(r.At):

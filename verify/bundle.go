@@ -29,7 +29,12 @@ type evidence struct {
 	key       *trustedKey   // nil for a certificate
 	entries   int           // of transparency logs
 	stamps    int           // of timestamp authorities
-	lists     []listWindow  // revocation lists that were asked
+
+	// For own PKI: where the certificate was checked, how, and whether that has
+	// yet to be done for the time of the request, as no other is known.
+	domain  *domain
+	paths   []certPath
+	untimed bool
 }
 
 // verify checks everything a bundle contains against the material: a

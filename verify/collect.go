@@ -31,6 +31,7 @@ type gathered struct {
 // decides only which are too many.
 func (d *Decision) gather(v *Verifier, r *Request, q *requirement) gathered {
 	g := gathered{attested: make([][]counted, len(q.attested))}
+	d.statuses = newStatuses(v, r.Status)
 	given, tooMany := candidates(r.Revocations)
 	if tooMany {
 		d.distrust("more than %d revocation lists", lock.MaxBundles)
@@ -58,6 +59,7 @@ func (d *Decision) gather(v *Verifier, r *Request, q *requirement) gathered {
 			return c.unmet(a, r)
 		})
 	}
+	d.statuses.diagnose(d, r.At)
 	return g
 }
 
@@ -204,7 +206,7 @@ func (v *Verifier) by(id lock.Digest, data []byte, ps []*principal) (*counted, *
 // counts.
 func (b *badEvidence) rank() int {
 	switch {
-	case b.reason == Revoked, b.reason == TrustMissing && !b.signer.IsZero():
+	case b.reason == TrustMissing && !b.signer.IsZero():
 		return 2
 	case !b.signer.IsZero():
 		return 1

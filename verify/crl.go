@@ -6,10 +6,9 @@ import (
 	"encoding/asn1"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"time"
-
-	"github.com/mcpsign/mcpsign/lock"
 )
 
 // Extensions of revocation lists and of their entries (RFC 5280 sections 5.2
@@ -31,118 +30,117 @@ type distributionPoint struct {
 	Attribute bool           `asn1:"optional,tag:5"`
 }
 
-// checkList reports a revocation list that can't be used: a delta, which says
-// nothing by itself, one about some certificates of its issuer only, and one
-// that does not say until when it is good.
-func checkList(l *x509.RevocationList) error {
+// A crl is a complete revocation list that says until when it is good (RFC 5280
+// section 5).
+type crl struct {
+	*x509.RevocationList
+	usersOnly bool          // it says nothing about certificate authorities
+	point     asn1.RawValue // where it is published, if it says so
+}
+
+// newCRL returns l unless it can't be used: a delta, which says nothing by
+// itself, one about some certificates of its issuer only, and one that does not
+// say until when it is good.
+func newCRL(l *x509.RevocationList) (*crl, error) {
 	if l.NextUpdate.IsZero() || l.ThisUpdate.IsZero() || !l.NextUpdate.After(l.ThisUpdate) {
-		return errors.New("it does not say until when it is good")
+		return nil, errors.New("it does not say until when it is good")
 	}
+	c := &crl{RevocationList: l}
 	for _, e := range l.Extensions {
 		switch {
 		case e.Id.Equal(oidDelta):
-			return errors.New("it is a delta, which needs the complete list: want the complete list")
+			return nil, errors.New("it is a delta, which needs the complete list: want the complete list")
 		case e.Id.Equal(oidDistribution):
 			var p distributionPoint
 			if rest, err := asn1.Unmarshal(e.Value, &p); err != nil || len(rest) > 0 {
-				return errors.New("its distribution point can't be read")
+				return nil, errors.New("its distribution point can't be read")
 			}
 			if p.CAsOnly || p.Indirect || p.Attribute || p.Reasons.BitLength > 0 {
-				return errors.New("it is indirect, or about some certificates or reasons only: want the complete list")
+				return nil, errors.New("it is indirect, or about some certificates or reasons only: want the complete list")
 			}
+			c.usersOnly, c.point = p.UsersOnly, p.Point
 		case e.Critical:
-			return fmt.Errorf("it has the critical extension %s, which is not known", e.Id)
+			return nil, fmt.Errorf("it has the critical extension %s, which is not known", e.Id)
 		}
 	}
 	for _, entry := range l.RevokedCertificateEntries {
 		if i := slices.IndexFunc(entry.Extensions, func(e pkix.Extension) bool { return e.Critical }); i >= 0 {
-			return fmt.Errorf("an entry has the critical extension %s, which is not known", entry.Extensions[i].Id)
+			return nil, fmt.Errorf("an entry has the critical extension %s, which is not known", entry.Extensions[i].Id)
 		}
 	}
-	return nil
+	return c, nil
 }
 
-// An errRevoked says that a certificate was revoked when it signed.
-type errRevoked struct {
-	serial string
-	at     time.Time
+// about returns what the list says about a certificate, nil if it is about
+// others. It is an error if the issuer of that name has not signed it.
+func (c *crl) about(l link) (*standing, error) {
+	if string(c.RawIssuer) != string(l.issuer.RawSubject) {
+		return nil, nil
+	}
+	if err := c.CheckSignatureFrom(l.issuer); err != nil {
+		return nil, clean("revocation list", err)
+	}
+	s := &standing{kind: RevocationList, issuer: l.issuer, from: c.ThisUpdate, till: c.NextUpdate}
+	if s.since, s.revoked = revokedIn(c.RevocationList, l.cert.SerialNumber); s.revoked || !c.usersOnly || !l.cert.IsCA {
+		return s, nil
+	}
+	return nil, nil
 }
 
-func (e *errRevoked) Error() string {
-	return fmt.Sprintf("certificate %s was revoked from %s on, before it signed", e.serial, e.at.UTC().Format(time.RFC3339))
-}
-
-// An errNoList says that there is no revocation list to ask, though lists are
-// asked for.
-type errNoList struct{ issuer string }
-
-func (e *errNoList) Error() string {
-	return fmt.Sprintf("there is no revocation list by %s", lock.Visible(e.issuer))
-}
-
-// A listWindow is the time in which the revocation lists that were asked may
-// be relied on.
-type listWindow struct {
-	issuer     string
-	from, till time.Time
-}
-
-// askLists looks up every certificate of the chains in the lists. There must
-// be one by the issuer of each leaf. Each of the times is one at which the leaf
-// verifiably signed; what was revoked later is no matter, unless the list says
-// that its key was not safe any more.
-func askLists(lists []*x509.RevocationList, chains [][]*x509.Certificate, times []time.Time) ([]listWindow, error) {
-	var windows []listWindow
-	for _, chain := range chains {
-		for i, c := range chain[:len(chain)-1] {
-			asked, newest := false, listWindow{}
-			for _, l := range lists {
-				if !issuedBy(l, chain[i+1]) {
-					continue
-				}
-				asked = true
-				if l.ThisUpdate.After(newest.from) {
-					newest = listWindow{chain[i+1].Subject.String(), l.ThisUpdate, l.NextUpdate}
-				}
-				if err := revokedIn(l, c, times); err != nil {
-					return nil, err
-				}
-			}
-			if asked {
-				windows = append(windows, newest)
-			} else if i == 0 {
-				return nil, &errNoList{chain[1].Subject.String()}
-			}
+// covers reports whether the list is about all certificates of its issuer, or
+// about those of one distribution point that the certificate names as well (RFC
+// 5280 section 6.3.3): a list of others has no entry for it in any case.
+func (c *crl) covers(cert *x509.Certificate) bool {
+	if len(c.point.FullBytes) == 0 {
+		return true
+	}
+	var full asn1.RawValue // DistributionPointName, of which fullName is read
+	if _, err := asn1.Unmarshal(c.point.Bytes, &full); err != nil || full.Class != asn1.ClassContextSpecific || full.Tag != 0 {
+		return false
+	}
+	for rest := full.Bytes; len(rest) > 0; {
+		var name asn1.RawValue
+		var err error
+		if rest, err = asn1.Unmarshal(rest, &name); err != nil {
+			return false
+		}
+		if name.Class == asn1.ClassContextSpecific && name.Tag == 6 && slices.Contains(cert.CRLDistributionPoints, string(name.Bytes)) {
+			return true
 		}
 	}
-	return windows, nil
+	return false
 }
 
-func issuedBy(l *x509.RevocationList, issuer *x509.Certificate) bool {
-	return string(l.RawIssuer) == string(issuer.RawSubject) && l.CheckSignatureFrom(issuer) == nil
-}
-
-func revokedIn(l *x509.RevocationList, c *x509.Certificate, times []time.Time) error {
+// revokedIn looks up a serial number, and returns since when its certificate is
+// not to be relied on.
+func revokedIn(l *x509.RevocationList, serial *big.Int) (since time.Time, revoked bool) {
 	for _, entry := range l.RevokedCertificateEntries {
-		if entry.SerialNumber.Cmp(c.SerialNumber) != 0 {
+		if entry.SerialNumber.Cmp(serial) == 0 {
+			at := notSafeSince(entry.RevocationTime, entry.Extensions)
+			if !revoked || at.Before(since) {
+				since = at
+			}
+			revoked = true
+		}
+	}
+	return since, revoked
+}
+
+// notSafeSince returns the time of a revocation, or the invalidity date (RFC
+// 5280 section 5.3.2) if that is earlier; the zero time, which is before every
+// other, if it can't be read.
+func notSafeSince(at time.Time, extensions []pkix.Extension) time.Time {
+	for _, e := range extensions {
+		var invalid time.Time
+		if !e.Id.Equal(oidInvalidityDate) {
 			continue
 		}
-		from := entry.RevocationTime
-		for _, e := range entry.Extensions {
-			var invalid time.Time
-			if !e.Id.Equal(oidInvalidityDate) {
-				continue
-			}
-			if _, err := asn1.UnmarshalWithParams(e.Value, &invalid, "generalized"); err != nil {
-				return &errRevoked{c.SerialNumber.Text(16), time.Time{}}
-			}
-			if invalid.Before(from) {
-				from = invalid
-			}
+		if _, err := asn1.UnmarshalWithParams(e.Value, &invalid, "generalized"); err != nil {
+			return time.Time{}
 		}
-		if slices.ContainsFunc(times, func(t time.Time) bool { return !t.Before(from) }) {
-			return &errRevoked{c.SerialNumber.Text(16), from}
+		if invalid.Before(at) {
+			at = invalid
 		}
 	}
-	return nil
+	return at
 }

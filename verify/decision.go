@@ -49,13 +49,14 @@ type Result struct {
 // Has reports whether r is among the reasons.
 func (x Result) Has(r Reason) bool { return slices.Contains(x.Reasons, r) }
 
-// A Diagnostic says why a bundle does not count.
+// A Diagnostic says why a bundle, or something about the status of
+// certificates, does not count.
 type Diagnostic struct {
 	Bundle lock.Digest
 	Reason Reason
 	Signer lock.Signer // zero if not known; for WrongSigner by an unknown key as the bundle claims
 	Err    error
-	Type   string // the predicate type, empty unless the signature verified
+	Type   string // the predicate type, empty unless the signature verified; or StatusType
 }
 
 // A Decision is the outcome of one Request. The zero Decision allows nothing.
@@ -74,6 +75,9 @@ type Decision struct {
 	signatures  bool // the rule asks for signatures
 	err         error
 	parts       []*Decision // one a policy, if there are several
+
+	statuses      *statuses // nil until something is gathered
+	statusMissing bool
 }
 
 // Results returns a verdict for every definition of the listing and for every
@@ -219,6 +223,10 @@ func (d *Decision) Latest() time.Time {
 	}
 	return latest
 }
+
+// StatusMissing reports whether evidence does not count for lack of an
+// up-to-date status of its certificates, which a Request can bring along.
+func (d *Decision) StatusMissing() bool { return d.statusMissing }
 
 // Bundle returns the bytes of a bundle that counted, by their SHA-256; nil for
 // any other.

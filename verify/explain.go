@@ -39,6 +39,7 @@ type NeedCode string
 const (
 	NeedUnrevoked   NeedCode = "unrevoked"   // no revocation list of those who may has the definition
 	NeedSignatures  NeedCode = "signatures"  // of the release, by as many principals as the rule says
+	NeedStatus      NeedCode = "status"      // of the certificates that signed, where the policy asks for it
 	NeedAttestation NeedCode = "attestation" // one for each that the rule asks for
 	NeedApprovals   NeedCode = "approvals"
 	NeedSource      NeedCode = "source" // the launch is one that the release names, and the one that was approved
@@ -93,6 +94,9 @@ func (d *Decision) needs(def lock.Definition) []Need {
 	}
 	if q.signatures {
 		needs = append(needs, Need{NeedSignatures, count(q.need, q.signers), d.foundReleases(subject), len(vouching) >= q.need})
+	}
+	if n, ok := d.statusNeed(); ok {
+		needs = append(needs, n)
 	}
 	for i, a := range q.attested {
 		cs := d.attestations(i, subject)

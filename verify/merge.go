@@ -20,6 +20,7 @@ func merge(parts []*Decision) *Decision {
 	for _, p := range parts {
 		rules = append(rules, p.rule)
 		d.signatures = d.signatures || p.signatures
+		d.statusMissing = d.statusMissing || p.statusMissing
 		d.expected = appendNew(d.expected, p.expected...)
 		for _, x := range p.diagnostics {
 			if !slices.ContainsFunc(d.diagnostics, func(y Diagnostic) bool { return x.Bundle == y.Bundle && x.Reason == y.Reason }) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	sgroot "github.com/sigstore/sigstore-go/pkg/root"
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
@@ -20,13 +19,16 @@ import (
 type domain struct {
 	*material                // with the timestamp authorities that count here
 	pool      *x509.CertPool // nil if there are no roots
+	roots     []*x509.Certificate
 	ids       map[string]bool
-	crls      []*x509.RevocationList
+	crls      []*crl
+	required  bool // the status of every certificate
+	untimed   bool // a signature without a time counts while its certificates are valid
 }
 
 // newDomain returns the PKI of t. Timestamp authorities are those of m.
 func (m *material) newDomain(t Trust) (*domain, error) {
-	d := &domain{material: m, ids: make(map[string]bool), crls: t.CRLs}
+	d := &domain{material: m, ids: make(map[string]bool), roots: t.Roots}
 	if slices.Contains(t.Roots, nil) || slices.Contains(t.CRLs, nil) {
 		return nil, &TrustError{errors.New("a root is no certificate, or a revocation list is none")}
 	}
@@ -41,22 +43,28 @@ func (m *material) newDomain(t Trust) (*domain, error) {
 		d.ids[m.keep(c.Raw).String()] = true
 	}
 	for _, l := range t.CRLs {
-		if err := checkList(l); err != nil {
+		c, err := newCRL(l)
+		if err != nil {
 			return nil, &TrustError{fmt.Errorf("revocation list by %s: %w", lock.Visible(l.Issuer.String()), err)}
 		}
+		d.crls = append(d.crls, c)
 	}
 	return d, nil
 }
 
 // newPublisherDomain returns the PKI of a publisher, who may have timestamp
 // authorities of its own: then no others count.
-func (m *material) newPublisherDomain(t Trust) (*domain, error) {
+func (m *material) newPublisherDomain(x *x509Form) (*domain, error) {
 	own := *m
-	if len(t.TSAs) > 0 {
+	if len(x.material.TSAs) > 0 {
 		own.tsas = nil
-		own.addTSAs(t.TSAs)
+		own.addTSAs(x.material.TSAs)
 	}
-	return own.newDomain(t)
+	d, err := own.newDomain(*x.material)
+	if err == nil {
+		d.required, d.untimed = x.required, x.untimed
+	}
+	return d, err
 }
 
 // pki is the material for one bundle of own PKI.
@@ -84,88 +92,30 @@ func (d *domain) verifyPKI(b *entity, e *evidence) (*sgverify.VerificationResult
 	if err != nil {
 		return nil, &badEvidence{reason: BadSignature, err: err}
 	}
-	p := &pki{d.material, &authority{roots: d.pool, intermediates: x509.NewCertPool()}}
+	ca := &authority{roots: d.pool, intermediates: x509.NewCertPool()}
 	for _, c := range b.content.Intermediates() {
-		p.ca.intermediates.AddCert(c)
+		ca.intermediates.AddCert(c)
 	}
-	result, err := run(b, p, false, sgverify.WithoutIdentitiesUnsafe())
+	var result *sgverify.VerificationResult
+	if e.untimed = d.untimed && len(b.GetVerificationMaterial().GetTlogEntries())+len(stamps(b)) == 0; e.untimed {
+		result, err = d.runUntimed(b, ca)
+	} else {
+		result, err = run(b, &pki{d.material, ca}, false, sgverify.WithoutIdentitiesUnsafe())
+	}
 	switch {
-	case p.ca.err != nil:
-		return nil, &badEvidence{reason: BadSignature, err: p.ca.err}
+	case ca.err != nil:
+		return nil, &badEvidence{reason: BadSignature, err: ca.err}
 	case err != nil:
 		return nil, &badEvidence{reason: BadSignature, err: err}
-	case len(p.ca.chains) == 0:
+	case len(ca.chains) == 0:
 		return nil, bad(BadSignature, "the certificate was not checked")
 	}
-	chain := p.ca.chains[0]
+	chain := ca.chains[0]
 	root := lock.Digest(sha256.Sum256(chain[len(chain)-1].Raw))
 	e.trust = []lock.Digest{root}
 	e.signer = lock.Signer{Root: root.String(), Subject: name}
-	return result, d.unrevoked(p.ca.chains, result, e)
-}
-
-// unrevoked asks the revocation lists, now that it is known who signed, and
-// when.
-func (d *domain) unrevoked(chains [][]*x509.Certificate, result *sgverify.VerificationResult, e *evidence) *badEvidence {
-	if len(d.crls) == 0 {
-		return nil
-	}
-	var times []time.Time
-	for _, ts := range result.VerifiedTimestamps {
-		times = append(times, ts.Timestamp)
-	}
-	windows, err := askLists(d.crls, chains, times)
-	if err == nil {
-		e.lists = windows
-		return nil
-	}
-	reason := Revoked
-	if none := (*errNoList)(nil); errors.As(err, &none) {
-		reason = TrustMissing
-	}
-	return &badEvidence{reason, e.signer, err}
-}
-
-// An authority is the own PKI as sigstore-go asks for it. It checks one
-// bundle's certificate: more strictly than sigstore-go, which accepts a leaf
-// without extended key usage, and it keeps what sigstore-go drops: the root
-// found, and the reason of a refusal.
-type authority struct {
-	roots         *x509.CertPool
-	intermediates *x509.CertPool
-	chains        [][]*x509.Certificate
-	err           error
-}
-
-// Verify implements sigstore-go's CertificateAuthority.
-func (a *authority) Verify(leaf *x509.Certificate, at time.Time) ([][]*x509.Certificate, error) {
-	if a.err = checkLeaf(leaf); a.err != nil {
-		return nil, a.err
-	}
-	chains, err := leaf.Verify(x509.VerifyOptions{
-		Roots: a.roots, Intermediates: a.intermediates, CurrentTime: at,
-		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
-	})
-	if err != nil {
-		a.err = clean(fmt.Sprintf("certificate at the time of signing, %s", at.UTC().Format(time.RFC3339)), err)
-		return nil, a.err
-	}
-	a.chains = chains
-	return chains, nil
-}
-
-// checkLeaf checks what path validation (RFC 5280 section 6) does not: that
-// the certificate is for signing.
-func checkLeaf(c *x509.Certificate) error {
-	switch {
-	case c.IsCA:
-		return errors.New("the signing certificate is a certificate authority's")
-	case !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageCodeSigning):
-		return errors.New("the certificate lacks the extended key usage codeSigning")
-	case c.KeyUsage&x509.KeyUsageDigitalSignature == 0:
-		return errors.New("the certificate lacks the key usage digitalSignature")
-	}
-	return nil
+	e.domain, e.paths = d, d.pathsOf(ca.chains)
+	return result, nil
 }
 
 // subject returns the one URI or e-mail address that a certificate names,

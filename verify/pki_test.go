@@ -223,8 +223,7 @@ func TestLongKeys(t *testing.T) {
 	v := verifier(t, trust, "x509:uri:"+release)
 	payload := statement(t, abc).Bytes()
 
-	n := new(big.Int).SetBit(big.NewInt(1), 1<<17, 1) // of 16 KiB
-	long := &hugeKey{key, &rsa.PublicKey{N: n, E: 1<<31 - 1}}
+	long := newHugeKey(key)
 	evil := ca.Leaf(long, func(c *x509.Certificate) { c.Subject.CommonName, c.IsCA, c.BasicConstraintsValid = "evil", true, true })
 
 	chain := append(ca.Leaf(key, sigtest.URI(release)).Chain, evil.Certificate())
@@ -270,6 +269,11 @@ func TestLongKeys(t *testing.T) {
 type hugeKey struct {
 	crypto.Signer
 	public *rsa.PublicKey
+}
+
+// newHugeKey shows one of 16 KiB.
+func newHugeKey(key crypto.Signer) *hugeKey {
+	return &hugeKey{key, &rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 1<<17, 1), E: 1<<31 - 1}}
 }
 
 func (k *hugeKey) Public() crypto.PublicKey { return k.public }

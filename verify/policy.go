@@ -23,7 +23,8 @@ import (
 //	  acme:
 //	    servers: ["io.github.acme/*"]     # for no others, whatever a rule says
 //	    keyless: ["github:acme/weather-mcp/.github/workflows/release.yml@refs/tags/v*"]
-//	    x509: {roots: [acme-root.pem], san: "uri:https://acme.example/release", tsaRoots: [tsa.pem], crls: [acme.crl]}
+//	    x509: {roots: [acme-root.pem], san: "uri:https://acme.example/release", tsaRoots: [tsa.pem], crls: [acme.crl],
+//	           status: required, time: timestamp}   # see below
 //	    key: {file: acme.pub, notBefore: 2026-01-01T00:00:00Z, notAfter: 2027-06-30T00:00:00Z}   # or a list
 //	    evidence: [log, timestamp]        # what a signature must have: an entry in a log, an RFC 3161 timestamp
 //	revokers: [acme-security]             # who may revoke what others signed
@@ -54,6 +55,15 @@ import (
 // With bindSource the launch must be one that the statement names: a URL by its
 // origin, a package by its purl and digest, a program or script by its digest;
 // of a digest that is not known the name and version are enough.
+//
+// A certificate of own PKI is judged at the time of the timestamp. With time: now
+// a signature that has none counts too, while the certificate and all above it
+// are valid and were not revoked: it ends with them, and whoever has the key can
+// sign until then. Where crls has lists, one that is up to date must be by the
+// issuer of the certificate, and by that of each above for which there is one.
+// With status: required there must be an up-to-date list or OCSP response about
+// each certificate but the root. What a request brings along as Status will do
+// for both.
 type Policy struct {
 	name       string
 	publishers map[string]*namedPublisher

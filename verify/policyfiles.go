@@ -218,7 +218,7 @@ func (l fileLoader) list(f fileReference) (*x509.RevocationList, error) {
 	}
 	list, err := x509.ParseRevocationList(der)
 	if err == nil {
-		err = checkList(list)
+		_, err = newCRL(list)
 	}
 	if err != nil {
 		return nil, l.fail(f, clean("revocation list", err))

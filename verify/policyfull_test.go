@@ -16,7 +16,7 @@ publishers:
   acme:
     servers: ["io.github.acme/*"]
     keyless: ["github:acme/weather-mcp/.github/workflows/release.yml@refs/tags/v*?id=1001", "gitlab:acme/weather//.gitlab-ci.yml@refs/tags/v*"]
-    x509: {roots: [pki/acme-root.pem], san: "uri:https://acme.example/release", tsaRoots: [tsa.pem], crls: [acme.crl]}
+    x509: {roots: [pki/acme-root.pem], san: "uri:https://acme.example/release", tsaRoots: [tsa.pem], crls: [acme.crl], status: required, time: now}
     key: {file: acme.pub, notBefore: 2026-01-01T00:00:00Z, notAfter: 2027-06-30T00:00:00Z}
     evidence: [log, timestamp]
   reviewers:
@@ -56,7 +56,7 @@ func TestFullPolicy(t *testing.T) {
 	}
 	acme := p.publishers["acme"]
 	if acme == nil || len(acme.keyless) != 2 || !acme.log || !acme.stamps || len(acme.servers) != 1 || len(acme.keys) != 1 ||
-		!acme.keys[0].notAfter.Equal(time.Date(2027, 6, 30, 0, 0, 0, 0, time.UTC)) || acme.x509.san.String() != "x509:uri:https://acme.example/release" {
+		!acme.keys[0].notAfter.Equal(time.Date(2027, 6, 30, 0, 0, 0, 0, time.UTC)) || acme.x509.san.String() != "x509:uri:https://acme.example/release" || !acme.x509.required || !acme.x509.untimed {
 		t.Errorf("acme = %+v", acme)
 	}
 	r := p.rules[0]
@@ -69,7 +69,7 @@ func TestFullPolicy(t *testing.T) {
 	if len(r.attested) != 2 || len(r.attested[1].where) != 2 || fmt.Sprintf("%s", r.attested[1].where[0].values) != `[1 2 "high" true]` {
 		t.Errorf("attested = %+v", r.attested)
 	}
-	if found := p.Lint(); len(found) != 0 {
+	if found := p.Lint(); len(found) != 1 || found[0].Code != CurrentTime || found[0].Line != 6 || found[0].Column != 11 {
 		t.Errorf("lint = %v", found)
 	}
 	if _, err := New(p, Trust{}); err == nil {

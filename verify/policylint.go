@@ -23,6 +23,7 @@ const (
 	BroadIdentity   FindingCode = "broad_identity"   // admits more than one release workflow of one repository
 	AnyRoot         FindingCode = "any_root"         // a certificate under whichever root is trusted: a publisher names its own
 	UnusedPublisher FindingCode = "unused_publisher" // no rule asks for it
+	CurrentTime     FindingCode = "current_time"     // signatures of a publisher without a timestamp end with its certificate
 	Unfinished      FindingCode = "unfinished"       // too many rules to compare each with those before
 )
 
@@ -138,6 +139,9 @@ func (l *linter) identities() {
 		b := l.policy.publishers[name]
 		for _, id := range b.keyless {
 			check(b.place, id)
+		}
+		if b.x509 != nil && b.x509.untimed {
+			l.add(b.x509.place, CurrentTime, "signatures of publisher %s without a timestamp end with its certificate, and whoever has the key can sign until then", name)
 		}
 	}
 	for _, ref := range l.policy.references() {

@@ -33,6 +33,8 @@ func TestLint(t *testing.T) {
 
 		{"unused publisher", signed("a/*", key) + "publishers: {p: {keyless: [\"" + id + "tags/v*\"]}}\n", "3:17 unused_publisher"},
 		{"broad publisher", signed("a/*", "p") + "publishers: {p: {keyless: [\"" + id + "heads/**\"]}}\n", "3:17 broad_identity"},
+		{"signatures that end", signed("a/*", "p") + "publishers: {p: {x509: {roots: [r.pem], san: \"uri:https://acme.example\", time: now}}}\n", "3:24 current_time"},
+		{"signatures that stay", signed("a/*", "p") + "publishers: {p: {x509: {roots: [r.pem], san: \"uri:https://acme.example\", time: timestamp}}}\n", ""},
 		{"used to revoke", signed("a/*", key) + "revokers: [p]\npublishers: {p: {keyless: [\"" + id + "tags/v*\"]}}\n", ""},
 		{"out of scope", signed("a/*", "p") + "publishers: {p: {servers: [b/*], keyless: [\"" + id + "tags/v*\"]}}\n", "2:5 out_of_scope"},
 		{"partly in scope", signed("a/*, b/c", "p") + "publishers: {p: {servers: [b/*], keyless: [\"" + id + "tags/v*\"]}}\n", "2:5 out_of_scope"},

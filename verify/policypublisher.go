@@ -11,8 +11,11 @@ import (
 
 // An x509Form is a publisher's own PKI.
 type x509Form struct {
+	place
 	san                   Identity
 	roots, tsaRoots, crls []fileReference
+	required              bool   // status: required
+	untimed               bool   // time: now
 	material              *Trust // roots, TSAs and CRLs; nil until With
 }
 
@@ -125,7 +128,7 @@ func (p *policyParser) evidence(node ast.Node, b *namedPublisher) error {
 }
 
 func (p *policyParser) x509(node ast.Node) (*x509Form, error) {
-	x := &x509Form{}
+	x := &x509Form{place: p.place(node)}
 	err := p.mapping(node, func(key string, value ast.Node) (err error) {
 		switch key {
 		case "san":
@@ -141,6 +144,14 @@ func (p *policyParser) x509(node ast.Node) (*x509Form, error) {
 			x.tsaRoots, err = p.files(value)
 		case "crls":
 			x.crls, err = p.files(value)
+		case "status":
+			var word string
+			if word, err = p.string(value); err == nil && word != "required" {
+				err = p.fail(value, "want required")
+			}
+			x.required = true
+		case "time":
+			x.untimed, err = p.choice(value, "timestamp", "now")
 		default:
 			err = errUnknown
 		}

@@ -75,7 +75,7 @@ func newRuleset(p *Policy, m *material) (*ruleset, error) {
 		}
 		if b.x509 != nil {
 			var err error
-			if one.domain, err = m.newPublisherDomain(*b.x509.material); err != nil {
+			if one.domain, err = m.newPublisherDomain(b.x509); err != nil {
 				return nil, err
 			}
 		}

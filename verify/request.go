@@ -46,6 +46,15 @@ type Request struct {
 	At      time.Time    // now; the zero time is an error
 	Latest  time.Time    // the latest verified time of earlier decisions; a clock that is 5 minutes behind is an error
 
+	// Status is what issuers say about their certificates: complete revocation
+	// lists (RFC 5280) and OCSP responses (RFC 6960) in DER, of at most 1 MiB, in
+	// any order; 64 are looked at. They are candidates: one counts if it is about
+	// a certificate that signed and the issuer has signed it, or for OCSP a
+	// responder that the issuer certified for that. Others are diagnosed and
+	// change nothing. What revokes a certificate counts whenever it was made, what
+	// does not while it is up to date; see Trust.
+	Status [][]byte
+
 	// Revocations are bundles of revocation lists that someone put there to be
 	// obeyed, at most 64: one that is out of date, older than one seen, or broken
 	// is an error, and no decision is made. Lists among Bundles count as well,

@@ -169,6 +169,9 @@ var edits = []struct {
 		`"email:a b@b.example@https://i.example"`, `"uri:spiffe://a/b@https://i.example"`, `"uri:x@https://i.example"`, `"key:sha256:` + strings.Repeat("a", 64) + `"`, `"x509:uri:https://a.example"`,
 	}},
 	{"uri:https://acme.example/release", []string{"email:a@b.example", "email:a@b@c", "uri:x", "uri:urn:x:y", "dns:a.example", "https://a.example"}},
+	{"crls: [acme.crl], status: required, time: now", []string{
+		"crls: [acme.crl]", "status: required", "time: now", "time: timestamp", "status: optional", "status: true", "status: [required]", "status:", "time: then", "time: [now]", "time:",
+	}},
 	{"pki/acme-root.pem", []string{"a/b/c.pem", "/a.pem", "../a.pem", "a//b.pem", "a/./b.pem", "a/", "..a.pem", ".a", `"a\\b"`, `"a:b"`, "é.pem"}},
 	{"notBefore: 2026-01-01T00:00:00Z", []string{"notBefore: 2026-01-01", "notBefore: 1969-12-31T23:59:59Z", "notBefore: 2026-01-01T00:00:00z", "notBefore: 2026-01-01T00:00:00+00:00", "notBefore: 2027-06-30T00:00:00Z"}},
 	{"evidence: [log, timestamp]", []string{"evidence: [log]", "evidence: [timestamp, log]", "evidence: [log, log]", "evidence: [sct]", "evidence: []"}},

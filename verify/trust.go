@@ -28,9 +28,18 @@ type Trust struct {
 	Keys         []TrustedKey
 
 	// CRLs are revocation lists of own PKI. If there are any, a certificate
-	// counts only if one of them is by its issuer, is up to date, and says that
-	// it was not revoked when it signed. Delta, indirect and partial lists are
-	// refused.
+	// counts only if one of them, or of what Request.Status has, is by its issuer,
+	// is up to date, and says that it was not revoked when it signed. Delta,
+	// indirect and partial lists are refused.
+	//
+	// A certificate that was revoked before it signed, or in the same second, is
+	// refused, and so is one under a certificate authority that was; one that was
+	// revoked later is as good as before. The revocation time counts, or the
+	// invalidity date (RFC 5280 section 5.3.2) if that is earlier: it is how an
+	// issuer says since when a key was not safe. The reason code is not looked at:
+	// of a compromised key without an invalidity date nothing else is known, and a
+	// hold is a revocation. Issuers may leave out certificates that have ended
+	// (RFC 5280 section 3.3), so lists that revoke one are to be kept.
 	CRLs []*x509.RevocationList
 }
 

@@ -13,7 +13,8 @@
 // whatever of these a bundle contains must verify. Names, kinds, the statement
 // and predicate type, sequence, expiry, completeness, revocation and who may
 // sign are judged here: sigstore-go checks none of them. Certificates are judged
-// at the verified time of the signature, statements and approvals now.
+// at the verified time of the signature, or of own PKI at the time of the request
+// where the policy says so; statements and approvals now.
 //
 // Nothing outside a verified signature can permit anything under a rule that
 // asks for signatures; the lock entry can only forbid. What was signed once is
@@ -21,6 +22,9 @@
 //
 // Evidence that is taken away brings no yes, provided that what a Decision says
 // of HighWater, Lists and Latest is kept and given the next time.
+//
+// A revocation list or OCSP response that revokes a certificate has to stay at
+// hand: without it an older one that is still up to date says nothing of that.
 //
 // The package does no I/O and reads no clock.
 package verify
@@ -43,6 +47,7 @@ type Verifier struct {
 
 	mu       sync.Mutex
 	verified map[outcomeOf]checked
+	stood    map[statusOf]stood
 	kept     int // bytes of the bundles in verified that are good
 }
 
@@ -77,7 +82,7 @@ func New(p *Policy, t Trust, also ...*Policy) (*Verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Verifier{material: m, verified: make(map[outcomeOf]checked)}
+	v := &Verifier{material: m, verified: make(map[outcomeOf]checked), stood: make(map[statusOf]stood)}
 	for _, p := range append([]*Policy{p}, also...) {
 		if p == nil {
 			continue
@@ -136,16 +141,20 @@ func (v *Verifier) Signer(bundle []byte) (lock.Signer, error) {
 
 // Statement returns who signed a bundle and what it says, of any predicate
 // type, verified with the trust material and the publishers' alone: no policy
-// says that they may. The error is a *TrustError if nothing can be said.
+// says that they may. A certificate that the revocation lists there say was
+// revoked before it signed, or ever if no timestamp says when that was, is an
+// error; that there is no list, or none that is up to date, is not, nor is a
+// certificate that has ended. The error is a *TrustError if nothing can be said.
 func (v *Verifier) Statement(bundle []byte) (lock.Signer, *attest.Statement, error) {
 	id := lock.Digest(sha256.Sum256(bundle))
 	c := v.check(id, bundle, v.material.domain)
-	for _, set := range v.sets {
-		for _, name := range slices.Sorted(maps.Keys(set.byName)) {
-			if d := set.byName[name].domain; d != nil && c.pki && c.bad != nil {
-				c = v.check(id, bundle, d)
-			}
+	for _, d := range v.domains() {
+		if c.pki && c.bad != nil {
+			c = v.check(id, bundle, d)
 		}
+	}
+	if c.bad == nil {
+		c.bad = c.evidence.listedRevoked()
 	}
 	switch {
 	case c.bad == nil:
@@ -154,4 +163,17 @@ func (v *Verifier) Statement(bundle []byte) (lock.Signer, *attest.Statement, err
 		return lock.Signer{}, nil, &TrustError{c.bad.err}
 	}
 	return lock.Signer{}, nil, c.bad
+}
+
+// domains returns the PKIs of the publishers, in order.
+func (v *Verifier) domains() []*domain {
+	var all []*domain
+	for _, set := range v.sets {
+		for _, name := range slices.Sorted(maps.Keys(set.byName)) {
+			if d := set.byName[name].domain; d != nil {
+				all = append(all, d)
+			}
+		}
+	}
+	return all
 }

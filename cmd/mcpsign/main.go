@@ -6,7 +6,7 @@
 //	mcpsign list [NAME] SOURCE [-o raw]
 //	mcpsign digest SOURCE
 //	mcpsign key generate --out FILE
-//	mcpsign sign NAME SOURCE --bundle FILE (--key FILE [--cert FILE --chain FILE] [--tsa URL] |
+//	mcpsign sign NAME SOURCE --bundle FILE (--key FILE [--cert FILE --chain FILE] [--tsa URL | --no-timestamp] |
 //	        --identity-token FILE --signing-config FILE --trusted-root FILE) [--exclude KIND:NAME]
 //	mcpsign attest NAME SOURCE --type URI --predicate FILE --bundle FILE --key FILE ...
 //	mcpsign attest --statement FILE --bundle FILE --key FILE ...
@@ -20,7 +20,7 @@
 //	mcpsign check NAME [SOURCE] [--lint] [--fail-on CODES]
 //	mcpsign diff NAME [SOURCE]
 //	mcpsign diff OLD NEW
-//	mcpsign add NAME FILE|URL... [--key FILE | --policy FILE ...]
+//	mcpsign add NAME [FILE|URL...] [--refresh] [--key FILE | --policy FILE ...]
 //	mcpsign policy init
 //	mcpsign policy check FILE
 //	mcpsign policy explain NAME[/KIND:NAME] [SOURCE]
@@ -67,7 +67,10 @@
 //
 // With --offline no command makes a connection, nor starts a server that may
 // make one: a SOURCE that is not a file is exit code 3, a signing service 4.
-// Without it only a SOURCE and the services of sign are ever dialled.
+// Without it only a SOURCE, the services of sign and the URLs of add are ever
+// dialled, and with add --refresh the issuers of the certificates that signed:
+// where these name a revocation list or an OCSP responder, if the certificate
+// verifies with the roots of the flags or the policy.
 //
 // # Output
 //

@@ -100,6 +100,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("RLO", "\u202e")
 			e.Setenv("ZWSP", "\u200b")
 			e.Values[servicesKey{}] = new(services)
+			e.Values[issuersKey{}] = map[string]*issuerServer{}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -138,6 +139,9 @@ var script = map[string]func(ts *testscript.TestScript, neg bool, args []string)
 	"fault":    fault,
 	"token":    token,
 	"pki":      pki,
+	"issuer":   issuer,
+	"status":   status,
+	"answers":  answers,
 }
 
 // exits runs "CODE COMMAND ARGS...", which must end with that code. A code
@@ -449,9 +453,5 @@ func pki(ts *testscript.TestScript, neg bool, args []string) {
 	dir := args[0] + "/"
 	ts.Check(os.MkdirAll(ts.MkAbs(dir), 0o777))
 	ca := sigtest.NewCA(args[0] + " root")
-	leaf := ca.Sub("issuing").Leaf(sigtest.P256(), sigtest.URI(args[1]))
-	write(ts, dir+"leaf.key", sigtest.KeyPEM(leaf.Key))
-	write(ts, dir+"leaf.pem", sigtest.CertPEM(leaf.Certificate()))
-	write(ts, dir+"chain.pem", bytes.Join([][]byte{sigtest.CertPEM(leaf.Chain[1:]...), sigtest.CertPEM(ca.Certificate)}, nil))
-	write(ts, dir+"roots.pem", sigtest.CertPEM(ca.Certificate))
+	writePKI(ts, dir, ca, ca.Sub("issuing").Leaf(sigtest.P256(), sigtest.URI(args[1])))
 }

@@ -86,6 +86,11 @@ func (c *CA) Sub(name string, edits ...Edit) *CA {
 	return &CA{Certificate: issue(c, key, authority(name), edits), key: key, parent: c}
 }
 
+// Again returns c with another certificate, of the same name and key.
+func (c *CA) Again(parent *CA, edits ...Edit) *CA {
+	return &CA{Certificate: issue(parent, c.key, authority(c.Certificate.Subject.CommonName), edits), key: c.key, parent: parent}
+}
+
 // Leaf returns a certificate under c for key, good for code signing but for
 // its name: add [URI] or [Mail].
 func (c *CA) Leaf(key crypto.Signer, edits ...Edit) *Leaf {
@@ -95,6 +100,9 @@ func (c *CA) Leaf(key crypto.Signer, edits ...Edit) *Leaf {
 	}
 	return l
 }
+
+// Key returns the key of c.
+func (c *CA) Key() crypto.Signer { return c.key }
 
 // Root returns the root that c is under.
 func (c *CA) Root() *x509.Certificate {
@@ -112,11 +120,19 @@ func SelfSigned(key crypto.Signer, edits ...Edit) *Leaf {
 // CRL returns a revocation list of c that names certs, all revoked at the
 // time at.
 func (c *CA) CRL(thisUpdate, nextUpdate, at time.Time, certs ...*x509.Certificate) *x509.RevocationList {
-	t := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: thisUpdate, NextUpdate: nextUpdate}
-	for _, cert := range certs {
-		t.RevokedCertificateEntries = append(t.RevokedCertificateEntries,
-			x509.RevocationListEntry{SerialNumber: cert.SerialNumber, RevocationTime: at})
-	}
+	return c.EditedCRL(func(t *x509.RevocationList) {
+		t.ThisUpdate, t.NextUpdate = thisUpdate, nextUpdate
+		for _, cert := range certs {
+			t.RevokedCertificateEntries = append(t.RevokedCertificateEntries,
+				x509.RevocationListEntry{SerialNumber: cert.SerialNumber, RevocationTime: at})
+		}
+	})
+}
+
+// EditedCRL returns a revocation list of c as edit leaves it.
+func (c *CA) EditedCRL(edit func(*x509.RevocationList)) *x509.RevocationList {
+	t := &x509.RevocationList{Number: big.NewInt(1)}
+	edit(t)
 	return must(x509.ParseRevocationList(must(x509.CreateRevocationList(rand.Reader, t, c.Certificate, c.key))))
 }
 

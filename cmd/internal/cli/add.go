@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,30 +14,32 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpsign/mcpsign/attest"
-	"github.com/mcpsign/mcpsign/cmd/internal/kit"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
 
 func (a *app) addCommand() *cobra.Command {
 	var flags trustFlags
+	var refresh bool
 	cmd := &cobra.Command{
-		Use:   "add NAME FILE|URL...",
-		Short: "Keep bundles of a server beside the lockfile: releases, approvals, revocations",
+		Use:   "add NAME [FILE|URL...] [--refresh]",
+		Short: "Keep evidence about a server beside the lockfile: releases, approvals, revocations",
 		Long: `Verify bundles about a server and keep them in ` + evidenceDir + `, where check, approve and
 verify find them: a new release, an approval, a revocation list, an attestation.
-Nothing is kept if one of them does not verify. What is kept is evidence, and
-permits nothing by itself: the rule says whose counts.`,
+Also revocation lists and OCSP responses (DER or PEM) about the certificates that
+signed; --refresh asks the issuers for those. If a file does not verify none is kept.
+What is kept permits nothing by itself: the rule says whose counts.`,
 		Example: `  mcpsign add weather weather-2.sigstore.json --key acme.pub
-  mcpsign add weather https://weather.acme.example/approval.sigstore.json --policy policy.yaml`,
+  mcpsign add weather --refresh --policy policy.yaml`,
 		RunE: func(cmd *cobra.Command, list []string) error {
-			if len(list) < 2 {
-				return usage("usage: "+cmd.UseLine(), "a server and a bundle are needed")
+			if len(list) < 2 && (len(list) == 0 || !refresh) {
+				return usage("usage: "+cmd.UseLine(), "a server and a bundle are needed, or --refresh")
 			}
-			return a.add(cmd.Context(), list[0], list[1:], &flags)
+			return a.add(cmd.Context(), list[0], list[1:], refresh, &flags)
 		},
 	}
 	flags.add(a, cmd.Flags())
+	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the issuers of the certificates for revocation lists and OCSP responses")
 	return cmd
 }
 
@@ -51,7 +51,15 @@ type addition struct {
 	what   string // predicate type
 }
 
-func (a *app) add(ctx context.Context, name string, places []string, flags *trustFlags) error {
+// Additions are what is kept of one call.
+type additions struct {
+	bundles  []addition
+	status   []addedStatus
+	asked    []asked
+	replaced []lock.Digest // what the status stands in place of
+}
+
+func (a *app) add(ctx context.Context, name string, places []string, refresh bool, flags *trustFlags) error {
 	st, err := a.openStore()
 	if err != nil {
 		return err
@@ -65,24 +73,103 @@ func (a *app) add(ctx context.Context, name string, places []string, flags *trus
 	if err != nil {
 		return err
 	}
-	var additions []addition
+	found, status, err := a.readAdditions(ctx, v, name, places)
+	if err != nil {
+		return err
+	}
+	recorded, _, err := st.recordedBundles(entry)
+	if err != nil {
+		return err
+	}
+	added, err := st.added(name)
+	if err != nil {
+		return err
+	}
+	bundles, old := apart(added)
+	bundles = append(bundles, recorded...)
+	for _, x := range found.bundles {
+		bundles = append(bundles, x.data)
+	}
+	for _, s := range status {
+		x, err := a.verifyStatus(v, s.der, bundles)
+		if err != nil {
+			return notAdded(s.place, err)
+		}
+		found.status = append(found.status, x)
+	}
+	if refresh {
+		var got []addedStatus
+		if found.asked, got, err = a.refresh(ctx, name, bundles, flags); err != nil {
+			return err
+		}
+		found.status = append(found.status, got...)
+	}
+	found.replace(v, old, bundles)
+	if err := st.keep(name, found); err != nil {
+		return err
+	}
+	if err := a.emitAdditions(name, found); err != nil {
+		return err
+	}
+	if refresh && !slices.ContainsFunc(found.asked, func(x asked) bool { return x.kept }) {
+		return fail(ExitService, fmt.Errorf("none of %d places told the status of a certificate", len(found.asked)), "try again later, or get the revocation list by other means and add the file")
+	}
+	return nil
+}
+
+// A given is a status in a place, which is verified when all bundles are.
+type given struct {
+	place string
+	der   []byte
+}
+
+// readAdditions reads all places, and verifies the bundles.
+func (a *app) readAdditions(ctx context.Context, v *verify.Verifier, server string, places []string) (*additions, []given, error) {
+	found := &additions{}
+	var status []given
 	for _, place := range places {
 		data, err := a.obtain(ctx, place)
 		if err != nil {
-			return err
+			return nil, nil, err
+		}
+		if isStatus(data) {
+			ders, err := splitStatus(data)
+			if err != nil {
+				return nil, nil, notAdded(place, fail(ExitInvalid, err, statusHint(verify.BadSignature)))
+			}
+			for _, der := range ders {
+				status = append(status, given{place, der})
+			}
+			continue
 		}
 		for _, b := range splitBundles(data) {
-			x, err := verifyAddition(v, name, b)
+			x, err := verifyAddition(v, server, b)
 			if err != nil {
-				return fail(codeOf(err), fmt.Errorf("%s: %w", lock.Visible(withoutSecretsIfURL(place)), err), "nothing was kept; look at it: mcpsign inspect FILE")
+				return nil, nil, notAdded(place, err)
 			}
-			additions = append(additions, x)
+			found.bundles = append(found.bundles, x)
 		}
 	}
-	if err := st.keep(name, additions); err != nil {
-		return err
+	return found, status, nil
+}
+
+// notAdded says of which place an error is.
+func notAdded(place string, err error) error {
+	hint := "nothing was kept; look at it: mcpsign inspect FILE"
+	if f := (*failure)(nil); errors.As(err, &f) && f.hint != "" {
+		hint = f.hint
 	}
-	return a.emitAdditions(name, additions)
+	return fail(codeOf(err), fmt.Errorf("%s: %w", lock.Visible(withoutSecretsIfURL(place)), err), hint)
+}
+
+// replace finds what is there already and needs no more to be.
+func (f *additions) replace(v *verify.Verifier, old, bundles [][]byte) {
+	for _, der := range old {
+		says, err := v.Status(der, bundles...)
+		if err == nil && slices.ContainsFunc(f.status, func(x addedStatus) bool { return x.replaces(says) }) {
+			f.replaced = append(f.replaced, sha256.Sum256(der))
+		}
+	}
 }
 
 func withoutSecretsIfURL(place string) string {
@@ -156,121 +243,38 @@ func (a *app) obtain(ctx context.Context, place string) ([]byte, error) {
 	return data, fail(ExitService, err, "")
 }
 
-// addedPath is the folder of a server's added evidence.
-func addedPath(server string) string { return filepath.Join(evidenceDir, kit.Folder(server)) }
-
-// keep writes what was added.
-func (s *store) keep(server string, additions []addition) error {
-	var bundles [][]byte
-	for _, x := range additions {
-		bundles = append(bundles, x.data)
-	}
-	return s.exclusive(func() error { return s.writeAdded(server, bundles) })
-}
-
-// writeAdded writes evidence that a server does not have yet, by its digest. No
-// other process may write meanwhile.
-func (s *store) writeAdded(server string, bundles [][]byte) error {
-	if len(bundles) == 0 {
-		return nil
-	}
-	if err := s.root.MkdirAll(addedPath(server), 0o755); err != nil {
-		return err
-	}
-	now, err := openStore(s.path) // the folder may be new
-	if err != nil {
-		return err
-	}
-	defer now.close()
-	kept, err := now.addedNames(server)
-	if err != nil {
-		return err
-	}
-	for _, data := range bundles {
-		name := "sha256-" + lock.Digest(sha256.Sum256(data)).Hex()
-		if slices.Contains(kept, name) {
-			continue
-		}
-		if kept = append(kept, name); len(kept) > lock.MaxBundles {
-			return fail(ExitUsage, fmt.Errorf("%s has %d bundles added, and no more are looked at", server, lock.MaxBundles), "remove those that are of no use from "+addedPath(server))
-		}
-		if err := writeFile(s.root, filepath.Join(addedPath(server), name), data, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addedNames lists the files of a server's added evidence.
-func (s *store) addedNames(server string) ([]string, error) {
-	folder, err := s.folder()
-	if err != nil || folder == nil {
-		return nil, err
-	}
-	f, err := folder.Open(kit.Folder(server))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(10 * lock.MaxBundles)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	var names []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "sha256-") && !strings.HasSuffix(e.Name(), ".tmp") {
-			names = append(names, e.Name())
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-// added reads the evidence that was added for a server.
-func (s *store) added(server string) ([][]byte, error) {
-	names, err := s.addedNames(server)
-	if err != nil {
-		return nil, err
-	}
-	var bundles [][]byte
-	for _, name := range names[:min(len(names), lock.MaxBundles)] {
-		path := filepath.Join(addedPath(server), name)
-		f, err := s.root.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		data, err := readAll(f, path, lock.MaxBundle)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return nil, err
-		}
-		if "sha256-"+lock.Digest(sha256.Sum256(data)).Hex() != name {
-			return nil, fail(ExitInvalid, fmt.Errorf("%s was changed: its content is not what its name says", path), "restore the file from version control")
-		}
-		bundles = append(bundles, data)
-	}
-	return bundles, nil
-}
-
-func (a *app) emitAdditions(server string, additions []addition) error {
-	type doc struct {
+func (a *app) emitAdditions(server string, found *additions) error {
+	type bundleDoc struct {
 		Bundle    string      `json:"bundle"`
 		Predicate string      `json:"predicateType"`
 		Signer    lock.Signer `json:"signer"`
 	}
-	docs := []doc{}
-	for _, x := range additions {
-		docs = append(docs, doc{x.digest.String(), x.what, x.signer})
+	doc := struct {
+		Server  string      `json:"server"`
+		Bundles []bundleDoc `json:"bundles"`
+		Status  []statusDoc `json:"status,omitempty"`
+		Asked   []askedDoc  `json:"asked,omitempty"`
+	}{Server: server, Bundles: []bundleDoc{}}
+	for _, x := range found.bundles {
+		doc.Bundles = append(doc.Bundles, bundleDoc{x.digest.String(), x.what, x.signer})
+	}
+	for _, x := range found.status {
+		doc.Status = append(doc.Status, x.document())
+	}
+	for _, x := range found.asked {
+		doc.Asked = append(doc.Asked, x.document())
 	}
 	return a.emit(form{
-		document: func() any {
-			return map[string]any{"server": server, "bundles": docs}
-		},
+		document: func() any { return doc },
 		text: func(w io.Writer) {
-			for _, x := range additions {
+			for _, x := range found.asked {
+				x.text(w)
+			}
+			for _, x := range found.bundles {
 				fmt.Fprintf(w, "added    %s  %s, signed by %s\n", x.digest, lock.Visible(x.what), x.signer)
+			}
+			for _, x := range found.status {
+				x.text(w)
 			}
 		},
 	})

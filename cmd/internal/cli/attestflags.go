@@ -36,7 +36,7 @@ func (f *attestFlags) check(flags *pflag.FlagSet) error {
 	if f.out == "" {
 		return f.signerFlags.check()
 	}
-	if not := changed(flags, "key", "cert", "chain", "tsa", "identity-token", "signing-config", "trusted-root", "bundle"); not != "" {
+	if not := changed(flags, "key", "cert", "chain", "tsa", "no-timestamp", "identity-token", "signing-config", "trusted-root", "bundle"); not != "" {
 		return usage("leave out either", "--out writes what is not signed, and "+not+" is for signing")
 	}
 	return nil

@@ -67,12 +67,13 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		j.missing = missing
 		request.Bundles = append(request.Bundles, recorded...)
 	}
-	if q.compare || len(q.flags.bundles) == 0 {
-		added, err := s.added(name)
-		if err != nil {
-			return nil, err
-		}
-		request.Bundles = append(request.Bundles, added...)
+	added, err := s.added(name)
+	if err != nil {
+		return nil, err
+	}
+	bundles, status := apart(added)
+	if request.Status = status; q.compare || len(q.flags.bundles) == 0 {
+		request.Bundles = append(request.Bundles, bundles...)
 	}
 	got := q.fetched
 	if j.listing == nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpsign/mcpsign/internal/sigtest"
 )
@@ -59,7 +60,10 @@ func nothingFiles(t *testing.T, u *user) {
 			"          \"definition\": {\n            \"name\": \"echo\"\n          }\n        }\n      ]\n    }\n  ]\n}\n",
 		"no_pins.lock.json": "{\n  \"version\": 1,\n  \"servers\": [\n    {\n      \"name\": \"weather\",\n      \"pins\": []\n    }\n  ]\n}\n",
 	})
+	nothingPKI(t)
 	u.must(ExitYes, "sign", "weather", "listing.json", "--key", "acme.key", "--sequence", "1", "--bundle", "w.json")
+	u.must(ExitYes, "sign", "weather", "listing.json", "--key", "leaf.key", "--cert", "leaf.pem", "--chain", "roots.pem", "--no-timestamp", "--sequence", "1", "--bundle", "pki.json")
+	u.must(ExitYes, "verify", "weather", "listing.json", "--bundle", "pki.json", "--policy", "now.yaml")
 	u.must(ExitYes, "lock", "weather", "listing.json", "--bundle", "w.json", "--key", "acme.pub", "--lock", "signed.lock.json")
 	u.must(ExitYes, "lock", "pinned", "listing.json", "--lock", "signed.lock.json")
 	u.must(ExitYes, "lock", "weather", "listing.json", "--lock", "unsigned.lock.json")
@@ -67,6 +71,24 @@ func nothingFiles(t *testing.T, u *user) {
 	u.must(ExitYes, "verify", "weather", "listing.json", "--bundle", "handmade.json", "--key", "acme.pub")
 	u.must(ExitYes, "verify", "--lock", "signed.lock.json")
 	u.must(ExitYes, "check", "weather", "listing.json", "--lock", "unsigned.lock.json", "--policy", "pinned.yaml")
+}
+
+// nothingPKI writes what there is of a certificate without a timestamp.
+func nothingPKI(t *testing.T) {
+	ca := sigtest.NewCA("acme root")
+	leaf := ca.Leaf(sigtest.P256(), sigtest.URI("https://acme.example/release"))
+	policy := func(member string) string {
+		return "version: 1\npublishers: {acme: {x509: {roots: [roots.pem], san: 'uri:https://acme.example/release', " + member + "}}}\nrules: [{servers: [weather], signedBy: [acme]}]\n"
+	}
+	now := time.Now()
+	write(t, ".", map[string]string{
+		"leaf.key": string(sigtest.KeyPEM(leaf.Key)), "leaf.pem": string(sigtest.CertPEM(leaf.Certificate())), "roots.pem": string(sigtest.CertPEM(ca.Certificate)),
+		"now.yaml": policy("time: now"), "required.yaml": policy("time: now, status: required"), "timestamp.yaml": policy("time: timestamp"),
+		"acme.crl":      string(ca.CRL(now.Add(-time.Hour), now.Add(time.Hour), now).Raw),
+		"no_list.pem":   "-----BEGIN X509 CRL-----\n-----END X509 CRL-----\n",
+		"empty.der":     "0\x00",
+		"no_answer.der": "0\x03\x0a\x01\x03",
+	})
 }
 
 // TestNothingIsNeverYes drives every way in which there is nothing: to read, to
@@ -295,6 +317,26 @@ func TestNothingIsNeverYes(t *testing.T) {
 		{"no lockfile for a summary", ExitUsage, "verify --attest-result b.json"},
 		{"empty listing, summarized", ExitDrift, "verify weather empty.json --bundle w.json --key acme.pub --attest-result b.json"},
 		{"only refused definitions, summarized", ExitNoDigest, "verify weather refused.json --bundle w.json --key acme.pub --attest-result b.json"},
+
+		{"nothing to add", ExitUsage, "add"},
+		{"nothing to add for a server", ExitUsage, "add weather --key acme.pub"},
+		{"empty name, added to", ExitUsage, "add '' w.json --key acme.pub"},
+		{"empty name, refreshed", ExitUsage, "add '' --refresh --key acme.pub"},
+		{"no file to add", ExitInternal, "add weather nofile --key acme.pub"},
+		{"empty file to add", ExitInvalid, "add weather nothing --key acme.pub"},
+		{"revocation list about nothing", ExitTrust, "add weather acme.crl --key acme.pub"},
+		{"revocation list about a key's bundle", ExitTrust, "add weather acme.crl w.json --key acme.pub"},
+		{"revocation list without a list", ExitInvalid, "add weather no_list.pem --key acme.pub"},
+		{"empty revocation list", ExitInvalid, "add weather empty.der pki.json --policy required.yaml"},
+		{"OCSP response without an answer", ExitInvalid, "add weather no_answer.der pki.json --policy required.yaml"},
+		{"nobody to ask for a status", ExitTrust, "add weather --refresh"},
+		{"nobody to ask for a key's status", ExitTrust, "add weather --refresh --key acme.pub --lock signed.lock.json"},
+		{"no status", ExitTrust, "verify weather listing.json --bundle pki.json --policy required.yaml"},
+		{"no status, locked", ExitTrust, "lock weather listing.json --bundle pki.json --policy required.yaml"},
+		{"no status, explained", ExitTrust, "policy explain weather listing.json --bundle pki.json --policy required.yaml"},
+		{"no timestamp", ExitInvalid, "verify weather listing.json --bundle pki.json --policy timestamp.yaml"},
+		{"no timestamp, locked", ExitInvalid, "lock weather listing.json --bundle pki.json --policy timestamp.yaml"},
+		{"no roots for no timestamp", ExitInvalid, "verify weather listing.json --bundle pki.json --signer x509:uri:https://acme.example/release --roots roots.pem"},
 
 		{"no policy file", ExitUsage, "verify weather listing.json --policy nofile"},
 		{"policy without a name", ExitUsage, "verify --policy '' --lock signed.lock.json"},

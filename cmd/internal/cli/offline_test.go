@@ -74,6 +74,7 @@ var fromServers = map[string]ExitCode{
 	"list URL":                      ExitServer,
 	"policy explain weather URL":    ExitServer,
 	"add weather URL":               ExitService,
+	"add weather --refresh":         ExitService,
 	"digest URL":                    ExitServer,
 	"lock third URL":                ExitServer,
 	"approve weather URL":           ExitServer,

@@ -108,6 +108,9 @@ func (j *judgement) hint(code ExitCode) string {
 		}
 		return "use the newest release of the server and its bundle"
 	case ExitTrust:
+		if j.decision.StatusMissing() {
+			return "get what the issuers of the certificates say: mcpsign add " + j.server + " --refresh, or the files"
+		}
 		if j.source == "" && len(j.read) == 0 {
 			return "restore " + evidenceDir + " from version control"
 		}

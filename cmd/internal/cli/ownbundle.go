@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/lock"
@@ -19,7 +21,13 @@ func (a *app) verifyOwn(st *attest.Statement, l *lock.Listing, bundle []byte, f 
 	if err != nil {
 		return nil, err
 	}
-	v, err := verify.New(nil, trust)
+	host := &ownHost{trust: trust}
+	if f.noTimestamp {
+		if err := host.untimed(f); err != nil {
+			return nil, err
+		}
+	}
+	v, err := host.verifier(map[string]any{"servers": []string{"**"}, "pinnedOnly": "who signed is not known yet"}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +42,69 @@ func (a *app) verifyOwn(st *attest.Statement, l *lock.Listing, bundle []byte, f 
 	if id.String() == "" {
 		return nil, fmt.Errorf("%s is nobody that a host can name: a reusable workflow runs for whoever calls it, sign in one of the repository itself", signer)
 	}
-	return &sealed{bundle, signer, id}, a.counts(trust, id, st, l, bundle)
+	if host.publisher != nil { // byte for byte, as no parsed URL has it
+		host.publisher = untimedPublisher(strings.TrimPrefix(id.String(), "x509:"), ownRoots)
+	}
+	return &sealed{bundle, signer, id}, a.counts(host, id, st, l, bundle)
+}
+
+// An ownHost is a host that the signer's own bundles are verified as by.
+type ownHost struct {
+	trust     verify.Trust
+	publisher map[string]any // nil: the identity is all that its policy says
+	files     map[string][]byte
+}
+
+// The publisher of an ownHost, and the file with its roots.
+const ownName, ownRoots = "publisher", "roots.pem"
+
+// untimed makes the host one that takes signatures without a timestamp.
+func (h *ownHost) untimed(f *signerFlags) error {
+	leaf, _, err := f.certificates()
+	if err != nil {
+		return err
+	}
+	san := ""
+	for _, u := range leaf.URIs {
+		san = "uri:" + u.String()
+	}
+	for _, m := range leaf.EmailAddresses {
+		san = "email:" + m
+	}
+	h.publisher = untimedPublisher(san, ownRoots)
+	h.files = map[string][]byte{}
+	for _, c := range h.trust.Roots {
+		h.files[ownRoots] = append(h.files[ownRoots], pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})...)
+	}
+	return nil
+}
+
+// untimedPublisher is a publisher whose signatures count without a timestamp.
+func untimedPublisher(san, roots string) map[string]any {
+	return map[string]any{"x509": map[string]any{"roots": []string{roots}, "san": san, "time": "now"}}
+}
+
+// verifier has a policy with one rule, and revokers if there are any.
+func (h *ownHost) verifier(rule map[string]any, revokers []string) (*verify.Verifier, error) {
+	rules := map[string]any{"version": 1, "rules": []any{rule}}
+	if revokers != nil {
+		rules["revokers"] = revokers
+	}
+	if h.publisher != nil {
+		rules["publishers"] = map[string]any{ownName: h.publisher}
+	}
+	data, err := json.Marshal(rules)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := verify.ParsePolicy("the signer", data)
+	if err == nil {
+		policy, err = policy.With(h.files)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return verify.New(policy, h.trust)
 }
 
 // ownTrust is what the signer's own bundles verify with. Where the flags name
@@ -67,17 +137,13 @@ func (a *app) ownTrust(bundle []byte, f *signerFlags) (verify.Trust, error) {
 
 // counts returns nil if a bundle counts for a host whose policy names the
 // signer for just what the statement says.
-func (a *app) counts(trust verify.Trust, id verify.Identity, st *attest.Statement, l *lock.Listing, bundle []byte) error {
-	servers, rules := hostPolicy(id, st)
-	data, err := json.Marshal(rules)
-	if err != nil {
-		return err
+func (a *app) counts(h *ownHost, id verify.Identity, st *attest.Statement, l *lock.Listing, bundle []byte) error {
+	by := []string{id.String()}
+	if h.publisher != nil {
+		by = []string{ownName}
 	}
-	policy, err := verify.ParsePolicy("the signer", data)
-	if err != nil {
-		return err
-	}
-	v, err := verify.New(policy, trust)
+	servers, rule, revokers := hostRule(by, st)
+	v, err := h.verifier(rule, revokers)
 	if err != nil {
 		return err
 	}
@@ -110,17 +176,15 @@ func (a *app) counts(trust verify.Trust, id verify.Identity, st *attest.Statemen
 	return nil
 }
 
-// hostPolicy returns the servers that a statement is about, and a policy by
-// which it counts for them. A foreign statement is about no server in
-// particular.
-func hostPolicy(id verify.Identity, st *attest.Statement) (servers []string, policy map[string]any) {
-	by := []string{id.String()}
+// hostRule returns the servers that a statement is about, and a rule by which
+// it counts for them if those have signed it, or the revokers if they have to
+// be that. A foreign statement is about no server in particular.
+func hostRule(by []string, st *attest.Statement) (servers []string, rule map[string]any, revokers []string) {
 	if r, ok := st.Revocation(); ok {
-		rule := map[string]any{"servers": []string{"**"}, "pinnedOnly": "revocations count under any rule"}
-		return r.Servers, map[string]any{"version": 1, "rules": []any{rule}, "revokers": by}
+		return r.Servers, map[string]any{"servers": []string{"**"}, "pinnedOnly": "revocations count under any rule"}, by
 	}
 	name := st.Release().Server
-	rule := map[string]any{"signedBy": by}
+	rule = map[string]any{"signedBy": by}
 	if approval, ok := st.Approval(); ok {
 		name = approval.Server
 		rule["approvals"] = map[string]any{"from": by, "audience": approval.Audience}
@@ -129,7 +193,7 @@ func hostPolicy(id verify.Identity, st *attest.Statement) (servers []string, pol
 		rule["attested"] = []any{map[string]any{"type": foreign.Type(), "by": by}}
 	}
 	rule["servers"] = []string{name}
-	return []string{name}, map[string]any{"version": 1, "rules": []any{rule}}
+	return []string{name}, rule, nil
 }
 
 // current returns an error if a statement says that it no longer counts.

@@ -45,7 +45,7 @@ more than one workflow) is listed, and a no only where --fail-on names its code.
 }
 
 // policyCodes are the codes of the findings of policy check.
-var policyCodes = []verify.FindingCode{verify.Unreachable, verify.OutOfScope, verify.BroadIdentity, verify.AnyRoot, verify.UnusedPublisher, verify.Unfinished}
+var policyCodes = []verify.FindingCode{verify.Unreachable, verify.OutOfScope, verify.BroadIdentity, verify.AnyRoot, verify.UnusedPublisher, verify.CurrentTime, verify.Unfinished}
 
 func (a *app) checkPolicy(name string, failOn []string) error {
 	for _, c := range failOn {

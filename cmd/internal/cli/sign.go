@@ -231,15 +231,27 @@ func (a *app) defaultSequence(ctx context.Context) (uint64, error) {
 func (a *app) printSigned(name string, s source, f *signFlags, st *attest.Statement, id verify.Identity) error {
 	r := st.Release()
 	who := f.verifyFlags(id)
+	end, err := f.end()
+	if err != nil {
+		return err
+	}
 	return a.emit(form{
 		document: func() any {
-			return map[string]any{"server": name, "bundle": f.bundle, "identity": id.String(), "sequence": r.Sequence, "definitions": len(st.Subjects())}
+			doc := map[string]any{"server": name, "bundle": f.bundle, "identity": id.String(), "sequence": r.Sequence, "definitions": len(st.Subjects())}
+			if !end.IsZero() {
+				doc["until"] = rfc3339(end)
+			}
+			return doc
 		},
 		text: func(w io.Writer) {
 			fmt.Fprintf(w, "signed   %d definitions of %s, sequence %d\n", len(st.Subjects()), name, r.Sequence)
 			fmt.Fprintf(w, "signer   %s\n", lock.Visible(id.String()))
 			fmt.Fprintf(w, "bundle   %s\n", lock.Visible(f.bundle))
 			fmt.Fprintf(w, "verify   mcpsign verify %s %s --bundle %s\n", name, who, quoteWords([]string{f.bundle})+" "+s.String())
+			if !end.IsZero() {
+				fmt.Fprintf(w, "until    %s, when its certificates end, and it with them\n", rfc3339(end))
+				fmt.Fprintf(w, "policy   %s\n", lock.Visible(untimedPolicy(name, id)))
+			}
 		},
 	})
 }

@@ -27,6 +27,7 @@ type signerFlags struct {
 	cert          string
 	chain         string
 	tsa           string
+	noTimestamp   bool
 	token         string
 	signingConfig string
 	trustedRoot   string
@@ -40,11 +41,12 @@ func (f *signerFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cert, "cert", "", "certificate (PEM) of the key")
 	flags.StringVar(&f.chain, "chain", "", "certificates (PEM) up to the root, in order")
 	flags.StringVar(&f.tsa, "tsa", "", "URL of an RFC 3161 timestamp authority")
+	flags.BoolVar(&f.noTimestamp, "no-timestamp", false, "in place of --tsa with --cert: the signature ends with the certificate")
 	flags.StringVar(&f.token, "identity-token", "", "file with an OpenID Connect token; signs keyless")
 	flags.StringVar(&f.signingConfig, "signing-config", "", "Sigstore signing_config.json: the services for keyless")
 	flags.StringVar(&f.trustedRoot, "trusted-root", "", "Sigstore trusted_root.json that the result must verify with")
 	flags.StringVar(&f.bundle, "bundle", "", "file for the Sigstore bundle")
-	group(flags, "Flags of the signer", "key", "cert", "chain", "tsa", "identity-token", "signing-config", "trusted-root", "bundle")
+	group(flags, "Flags of the signer", "key", "cert", "chain", "tsa", "no-timestamp", "identity-token", "signing-config", "trusted-root", "bundle")
 }
 
 // check reports flags that do not go together.
@@ -64,7 +66,9 @@ func (f *signerFlags) check() error {
 		return usage(ways, "--signing-config and --trusted-root are for keyless signing")
 	case f.chain != "" && f.cert == "":
 		return usage(ways, "--chain needs --cert")
-	case f.cert != "" && (f.tsa == "" || f.chain == ""):
+	case f.noTimestamp && (f.cert == "" || f.tsa != ""):
+		return usage("leave it out", "--no-timestamp stands in the place of --tsa, with --cert")
+	case f.cert != "" && (f.tsa == "" && !f.noTimestamp || f.chain == ""):
 		return usage(ways, "signing with a certificate needs --tsa, and --chain with the certificates up to the root")
 	}
 	return nil
@@ -155,7 +159,7 @@ func serviceHint(err error) string {
 
 // signer returns the signer for the flags.
 func (a *app) signer(f *signerFlags) (*sign.Signer, error) {
-	services := sign.Services{TSA: f.tsa, Client: &http.Client{Timeout: 30 * time.Second}, Now: a.Now()}
+	services := sign.Services{TSA: f.tsa, NoTimestamp: f.noTimestamp, Client: &http.Client{Timeout: 30 * time.Second}, Now: a.Now()}
 	if f.token != "" {
 		return f.keyless(services)
 	}
@@ -245,6 +249,8 @@ func (f *signerFlags) verifyFlags(id verify.Identity) string {
 	switch {
 	case f.token != "":
 		return who + " --trusted-root " + quoteWords([]string{f.trustedRoot})
+	case f.noTimestamp: // only a policy may say that it counts
+		return "--policy POLICY.yaml"
 	case f.cert != "":
 		return who + " --roots ROOTS.pem --tsa-roots TSA.pem"
 	}

@@ -161,7 +161,11 @@ func (j *judgement) evidence(w io.Writer) {
 		fmt.Fprintf(w, "bundle   none\n         expected one signed by %s\n         found    none: not with --bundle, not in %s, not in the listing\n", expected, evidenceDir)
 	}
 	for _, d := range j.decision.Diagnostics() {
-		fmt.Fprintf(w, "bundle   %s  %s\n", shorten(d.Bundle), d.Reason)
+		what := "bundle"
+		if d.Type == verify.StatusType {
+			what = "status"
+		}
+		fmt.Fprintf(w, "%-8s %s  %s\n", what, shorten(d.Bundle), d.Reason)
 		switch d.Reason {
 		case verify.WrongSigner:
 			fmt.Fprintf(w, "         expected %s\n", expected)

@@ -3,7 +3,7 @@
 //
 // A kit is a tar archive (POSIX.1-1988 ustar) of regular files:
 //
-//	.mcpsign/for-ID/sha256-HEX   bundles that were added for a server of the lockfile, if any
+//	.mcpsign/for-ID/sha256-HEX   what was added for a server of the lockfile, if anything: bundles, revocation lists (DER), OCSP responses (DER)
 //	.mcpsign/sha256-HEX          each bundle, key and root that the lockfile names, by its SHA-256
 //	authority/NAME               policies, keys and roots that whoever packed the kit named, if any
 //	mcpsign.lock.json            the lockfile
@@ -17,9 +17,9 @@
 // follows. [Parse] refuses what [Kit.Format] would not write, so that the
 // SHA-256 of a kit says all that is in it, and any tar program unpacks one.
 //
-// A file is not empty and has at most 4 MiB, an added bundle 1 MiB, the lockfile
-// at most 64 MiB, the kit at most 256 MiB, with at most 64 files of authority and
-// 64 added bundles a server. NAME has 1 to 64
+// A file is not empty and has at most 4 MiB, an added one 1 MiB, the lockfile at
+// most 64 MiB, the kit at most 256 MiB, with at most 64 files of authority and 64
+// added ones a server. NAME has 1 to 64
 // letters, digits and ._- of ASCII, the first and the last a letter or digit;
 // no two are the same but for the case.
 //
@@ -61,7 +61,8 @@ type Kit struct {
 	Authority []File   // Parse returns it sorted by name
 }
 
-// An Added is a bundle that was added for a server.
+// An Added is evidence that was added for a server: a bundle, or a revocation
+// list or OCSP response about its certificates.
 type Added struct {
 	Folder string // Folder of the server's name
 	Data   []byte

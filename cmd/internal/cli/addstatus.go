@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
+)
+
+// An addedStatus is a revocation list or an OCSP response that verified.
+type addedStatus struct {
+	data   []byte
+	digest lock.Digest
+	says   *verify.CertificateStatus
+}
+
+// The types of PEM blocks with the status of certificates. There is none for
+// OCSP responses that all agree on.
+var statusBlocks = []string{"X509 CRL", "OCSP RESPONSE"}
+
+// isStatus reports whether data is meant to be DER, or PEM of one of
+// statusBlocks: no bundle starts like that.
+func isStatus(data []byte) bool {
+	block, _ := pem.Decode(data)
+	return bytes.HasPrefix(data, []byte{0x30}) || block != nil && slices.Contains(statusBlocks, block.Type)
+}
+
+// splitStatus returns the DER of each status in a file.
+func splitStatus(data []byte) ([][]byte, error) {
+	if bytes.HasPrefix(data, []byte{0x30}) {
+		return [][]byte{data}, nil
+	}
+	var ders [][]byte
+	for {
+		block, rest := pem.Decode(data)
+		switch {
+		case block == nil && (len(ders) == 0 || bytes.Contains(rest, []byte("-----BEGIN"))):
+			return nil, errors.New("a PEM block can't be read")
+		case block == nil:
+			return ders, nil
+		case !slices.Contains(statusBlocks, block.Type):
+			return nil, fmt.Errorf("a PEM block of type %s is no revocation list and no OCSP response", lock.Visible(block.Type))
+		case len(ders) == verify.MaxStatusCount:
+			return nil, fmt.Errorf("more than %d PEM blocks", verify.MaxStatusCount)
+		}
+		ders, data = append(ders, block.Bytes), rest
+	}
+}
+
+// verifyStatus verifies a revocation list or an OCSP response: it is about the
+// certificate of one of the bundles, or of one above it, and up to date.
+func (a *app) verifyStatus(v *verify.Verifier, der []byte, bundles [][]byte) (addedStatus, error) {
+	x := addedStatus{data: der, digest: sha256.Sum256(der)}
+	var err error
+	if x.says, err = v.Status(der, bundles...); err != nil {
+		no := (*verify.StatusError)(nil)
+		if !errors.As(err, &no) {
+			return x, err
+		}
+		return x, fail(reasonCode(no.Reason), err, statusHint(no.Reason))
+	}
+	now := a.Now()
+	what := fmt.Sprintf("it is good from %s to %s", rfc3339(x.says.From), rfc3339(x.says.Till))
+	switch {
+	case now.After(x.says.Till), now.Add(clockSkew).Before(x.says.From):
+		return x, fail(ExitOutdated, fmt.Errorf("%s, and it is %s", what, rfc3339(now)), "fetch the newest one from the issuer")
+	case !slices.ContainsFunc(x.says.Certificates, func(c verify.CertificateStanding) bool { return !c.Unknown }):
+		return x, fail(ExitTrust, fmt.Errorf("the responder of %s does not know certificate %s", x.says.Issuer, x.says.Certificates[0].Serial), "ask the issuer")
+	}
+	return x, nil
+}
+
+// clockSkew is how far the clock of an issuer may be ahead.
+const clockSkew = 5 * time.Minute
+
+func statusHint(r verify.Reason) string {
+	switch r {
+	case verify.WrongSigner:
+		return "nothing was kept; add the bundle first whose certificate it is about"
+	case verify.TrustMissing:
+		return "nothing was kept; add the bundle that the certificate signed, and name its roots with --roots and --tsa-roots, or --policy"
+	}
+	return "nothing was kept; fetch it again from the issuer"
+}
+
+// replaces reports whether x says all that old does and is newer. What revokes
+// a certificate is never replaced: it stays so, and the next one may leave it
+// out.
+func (x addedStatus) replaces(old *verify.CertificateStatus) bool {
+	if x.says.Kind != old.Kind || x.says.Issuer != old.Issuer || !x.says.From.After(old.From) {
+		return false
+	}
+	for _, c := range old.Certificates {
+		same := func(n verify.CertificateStanding) bool { return n.Serial == c.Serial && (!n.Unknown || c.Unknown) }
+		if c.Revoked || !slices.ContainsFunc(x.says.Certificates, same) {
+			return false
+		}
+	}
+	return true
+}
+
+// apart splits what was added for a server.
+func apart(added [][]byte) (bundles, status [][]byte) {
+	for _, data := range added {
+		if isStatus(data) {
+			status = append(status, data)
+		} else {
+			bundles = append(bundles, data)
+		}
+	}
+	return bundles, status
+}
+
+func (x addedStatus) text(w io.Writer) {
+	s := x.says
+	fmt.Fprintf(w, "added    %s  %s by %s, good from %s to %s\n", x.digest, s.Kind, s.Issuer, rfc3339(s.From), rfc3339(s.Till))
+	for _, c := range s.Certificates {
+		standing := "not revoked"
+		if c.Revoked {
+			standing = "REVOKED from " + rfc3339(c.Since) + " on"
+		} else if c.Unknown {
+			standing = "unknown"
+		}
+		who := c.Serial
+		if c.Subject != "" {
+			who += " of " + c.Subject
+		}
+		fmt.Fprintf(w, "%scertificate %s: %s\n", margin, who, standing)
+	}
+}
+
+// The JSON of what was added of the status of certificates.
+type (
+	statusDoc struct {
+		Digest       string        `json:"digest"`
+		Kind         string        `json:"kind"`
+		Issuer       string        `json:"issuer"`
+		From         string        `json:"from"`
+		Till         string        `json:"till"`
+		Certificates []standingDoc `json:"certificates"`
+	}
+	standingDoc struct {
+		Subject string `json:"subject"`
+		Serial  string `json:"serial"`
+		Revoked string `json:"revoked,omitempty"` // from when on
+		Unknown bool   `json:"unknown,omitempty"` // to the responder
+	}
+)
+
+func (x addedStatus) document() statusDoc {
+	s := x.says
+	d := statusDoc{x.digest.String(), string(s.Kind), s.Issuer, rfc3339(s.From), rfc3339(s.Till), []standingDoc{}}
+	for _, c := range s.Certificates {
+		one := standingDoc{Subject: c.Subject, Serial: c.Serial, Unknown: c.Unknown}
+		if c.Revoked {
+			one.Revoked = rfc3339(c.Since)
+		}
+		d.Certificates = append(d.Certificates, one)
+	}
+	return d
+}
