@@ -48,7 +48,9 @@ type addition struct {
 	data   []byte
 	digest lock.Digest
 	signer lock.Signer
-	what   string // predicate type
+	what   string            // predicate type
+	place  string            // where it came from
+	list   attest.Revocation // zero of what is none
 }
 
 // Additions are what is kept of one call.
@@ -86,6 +88,9 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 		return err
 	}
 	bundles, old := apart(added)
+	if err := a.replaceLists(v, name, found, bundles); err != nil {
+		return err
+	}
 	bundles = append(bundles, recorded...)
 	for _, x := range found.bundles {
 		bundles = append(bundles, x.data)
@@ -106,6 +111,9 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 	}
 	found.replace(v, old, bundles)
 	if err := st.keep(name, found); err != nil {
+		return err
+	}
+	if err := a.rememberLists(name, found); err != nil {
 		return err
 	}
 	if err := a.emitAdditions(name, found); err != nil {
@@ -147,6 +155,7 @@ func (a *app) readAdditions(ctx context.Context, v *verify.Verifier, server stri
 			if err != nil {
 				return nil, nil, notAdded(place, err)
 			}
+			x.place = lock.Visible(withoutSecretsIfURL(place))
 			found.bundles = append(found.bundles, x)
 		}
 	}
@@ -194,6 +203,7 @@ func verifyAddition(v *verify.Verifier, server string, data []byte) (addition, e
 		return x, fail(code, err, "")
 	}
 	x.signer, x.what = signer, st.PredicateType()
+	x.list, _ = st.Revocation()
 	if servers := serversOf(st); len(servers) > 0 && !slices.Contains(servers, server) {
 		return x, fail(ExitWrong, fmt.Errorf("the statement is about %s, not %s", strings.Join(servers, ", "), server), "")
 	}

@@ -152,6 +152,18 @@ func (x *sight) fill(r *verify.Request) {
 	}
 }
 
+// list returns the highest number that was seen of a signer's revocation lists,
+// 0 if none was.
+func (x *sight) list(signer lock.Signer) uint64 {
+	var n uint64
+	for _, l := range x.Lists {
+		if l.Signer.Same(signer) {
+			n = max(n, l.Number)
+		}
+	}
+	return n
+}
+
 // news is what a decision says that is to be remembered.
 type news struct {
 	high   []verify.HighWater
