@@ -65,7 +65,7 @@ func (d *Decision) unusable(c counted, r *Request) *badEvidence {
 	now := r.At.UTC().Format(time.RFC3339)
 	for _, t := range c.times {
 		if t.After(r.At.Add(skew)) {
-			d.distrust("the clock says %s, and a verified signature is of %s", now, t.UTC().Format(time.RFC3339))
+			d.distrust(&ClockError{r.At, t})
 		}
 	}
 	if no := d.certificates(c, r); no != nil {

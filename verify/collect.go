@@ -34,7 +34,7 @@ func (d *Decision) gather(v *Verifier, r *Request, q *requirement) gathered {
 	d.statuses = newStatuses(v, r.Status)
 	given, tooMany := candidates(r.Revocations)
 	if tooMany {
-		d.distrust("more than %d revocation lists", lock.MaxBundles)
+		d.distrust(fmt.Errorf("more than %d revocation lists", lock.MaxBundles))
 	}
 	for _, id := range inOrder(given) {
 		d.addList(&g, v, id, given[id], r, q, true)
@@ -99,9 +99,9 @@ func (d *Decision) diagnose(bundle lock.Digest, kind string, b *badEvidence) {
 }
 
 // distrust says that nothing can be decided.
-func (d *Decision) distrust(format string, args ...any) {
+func (d *Decision) distrust(cause error) {
 	if d.err == nil {
-		d.err = &TrustError{fmt.Errorf(format, args...)}
+		d.err = &TrustError{cause}
 	}
 }
 

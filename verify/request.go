@@ -73,8 +73,7 @@ func (r *Request) check() error {
 	case r.At.IsZero():
 		return errors.New("there is no time to decide at")
 	case r.At.Add(skew).Before(r.Latest):
-		return &TrustError{fmt.Errorf("the clock says %s, and a verified signature of %s was seen",
-			r.At.UTC().Format(time.RFC3339), r.Latest.UTC().Format(time.RFC3339))}
+		return &TrustError{&ClockError{r.At, r.Latest}}
 	case r.Lock != nil && r.Lock.Name != r.Server:
 		return fmt.Errorf("lock entry of %s used for %s", lock.Visible(r.Lock.Name), r.Server)
 	}

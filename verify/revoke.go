@@ -31,7 +31,7 @@ type list struct {
 func (d *Decision) addList(g *gathered, v *Verifier, id lock.Digest, data []byte, r *Request, q *requirement, given bool) {
 	fail := func(no *badEvidence) {
 		if given {
-			d.distrust("revocation list: %w", no.err)
+			d.distrust(fmt.Errorf("revocation list: %w", no.err))
 			no = &badEvidence{TrustMissing, no.signer, no.err}
 		}
 		d.diagnose(id, attest.RevocationType, no)
@@ -126,7 +126,7 @@ func seenList(r *Request, c counted) uint64 {
 func (d *Decision) upToDate(g *gathered, r *Request, q *requirement) {
 	for _, l := range g.lists {
 		if rev, _ := l.statement.Revocation(); l.overdue {
-			d.distrust("revocation list %d by %s: the next one was due at %s", l.number, l.signer, rev.NextUpdate.UTC().Format(time.RFC3339))
+			d.distrust(&ListError{l.signer, l.number, rev.NextUpdate})
 		}
 	}
 	for _, m := range r.SeenLists {
@@ -135,7 +135,7 @@ func (d *Decision) upToDate(g *gathered, r *Request, q *requirement) {
 			return l.number >= m.Number && (l.signer.Same(m.Signer) || l.by.accepts(m.Signer))
 		})
 		if concerned && !there {
-			d.distrust("revocation list %d by %s was seen, and no list as new is at hand", m.Number, m.Signer)
+			d.distrust(&ListError{Signer: m.Signer, Number: m.Number})
 		}
 	}
 }

@@ -194,3 +194,27 @@ func (e *TrustError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *TrustError) Unwrap() error { return e.Err }
+
+// A ClockError is the cause of a TrustError: the time of a request is earlier
+// than one of a verified signature, more than the 5 minutes by which clocks may
+// differ.
+type ClockError struct{ At, Signed time.Time }
+
+func (e *ClockError) Error() string {
+	return fmt.Sprintf("the clock says %s, and a verified signature is of %s", e.At.UTC().Format(time.RFC3339), e.Signed.UTC().Format(time.RFC3339))
+}
+
+// A ListError is the cause of a TrustError: a revocation list is out of date, or
+// was seen and neither it nor a later one is at hand.
+type ListError struct {
+	Signer lock.Signer
+	Number uint64
+	Due    time.Time // when the next one was; zero if the list is missing
+}
+
+func (e *ListError) Error() string {
+	if e.Due.IsZero() {
+		return fmt.Sprintf("revocation list %d by %s was seen, and no list as new is at hand", e.Number, e.Signer)
+	}
+	return fmt.Sprintf("revocation list %d by %s: the next one was due at %s", e.Number, e.Signer, e.Due.UTC().Format(time.RFC3339))
+}

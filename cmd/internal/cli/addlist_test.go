@@ -68,7 +68,7 @@ func TestAddLists(t *testing.T) {
 	if err := os.RemoveAll(folders[0]); err != nil {
 		t.Fatal(err)
 	}
-	if r := u.must(ExitTrust, "check", "weather", "listing.json"); !strings.Contains(r.stderr, "3") {
-		t.Errorf("nothing is missed:\n%s%s", r.stdout, r.stderr)
+	if r := u.must(ExitTrust, "check", "weather", "listing.json"); !strings.Contains(r.stderr, "revocation list 3 by ") || !strings.Contains(r.stderr, "mcpsign add weather FILE") {
+		t.Errorf("nothing is missed, or what to do is not said:\n%s%s", r.stdout, r.stderr)
 	}
 }

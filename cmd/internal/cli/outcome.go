@@ -34,7 +34,7 @@ func (j *judgement) outcome() error {
 	var denied *verify.DeniedError
 	if !errors.As(err, &denied) {
 		if codeOf(err) == ExitTrust {
-			return fail(ExitTrust, fmt.Errorf("%s: %w", j.server, err), j.hint(ExitTrust))
+			return fail(ExitTrust, fmt.Errorf("%s: %w", j.server, err), j.trustHint(err))
 		}
 		if len(j.decision.Results()) == 0 {
 			return fail(worst(ExitDrift, codeOf(err)), fmt.Errorf("%s: %w", j.server, err), "a listing without definitions is never good")
@@ -108,15 +108,27 @@ func (j *judgement) hint(code ExitCode) string {
 		}
 		return "use the newest release of the server and its bundle"
 	case ExitTrust:
-		if j.decision.StatusMissing() {
-			return "get what the issuers of the certificates say: mcpsign add " + j.server + " --refresh, or the files"
-		}
-		if j.source == "" && len(j.read) == 0 {
-			return "restore " + evidenceDir + " from version control"
-		}
-		return "name the material with --key, --roots, --tsa-roots or --trusted-root"
+		return j.trustHint(nil)
 	}
 	return ""
+}
+
+// trustHint says what to do about what is missing to say anything, for which the
+// error may be known.
+func (j *judgement) trustHint(err error) string {
+	var clock *verify.ClockError
+	var list *verify.ListError
+	switch {
+	case errors.As(err, &clock):
+		return "set the clock of this machine"
+	case errors.As(err, &list):
+		return "get the newest revocation list of the signer: mcpsign add " + j.server + " FILE"
+	case j.decision.StatusMissing():
+		return "get what the issuers of the certificates say: mcpsign add " + j.server + " --refresh, or the files"
+	case j.source == "" && len(j.read) == 0:
+		return "restore " + evidenceDir + " from version control"
+	}
+	return "name the material with --key, --roots, --tsa-roots or --trusted-root"
 }
 
 func (j *judgement) unsignedHint() string {

@@ -157,7 +157,7 @@ func (j *judgement) evidence(w io.Writer) {
 		fmt.Fprintf(w, "bundle   %s  missing\n         expected %s, signed by %s\n         found    no such file\n",
 			shorten(d), lock.Visible(filepath.Join(j.folder, blobName(d))), expected)
 	}
-	if expected != "" && len(j.missing)+len(j.decision.Evidence())+len(j.decision.Diagnostics()) == 0 {
+	if expected != "" && codeOf(j.decision.Err()) != ExitTrust && len(j.missing)+len(j.decision.Evidence())+len(j.decision.Diagnostics()) == 0 {
 		fmt.Fprintf(w, "bundle   none\n         expected one signed by %s\n         found    none: not with --bundle, not in %s, not in the listing\n", expected, evidenceDir)
 	}
 	for _, d := range j.decision.Diagnostics() {
