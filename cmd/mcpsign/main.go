@@ -88,21 +88,22 @@
 // %ProgramData%\mcpsign on Windows) always holds as well.
 //
 // What was seen on this machine of each publisher, the highest sequence with what
-// was signed, revocation lists, the latest verified time, is kept in
-// $XDG_STATE_HOME/mcpsign/sequences: when a release is pinned, and when check
-// meets a live server whose update it accepts. What check does not allow of a live
-// server, and someone may approve, lies in held there, the last listing of each
-// server.
+// was signed, numbers of revocation lists, the latest verified time, is kept in
+// $XDG_STATE_HOME/mcpsign/sequences: when a release is pinned, when a revocation
+// list is added, and when check meets a live server whose update it accepts. What
+// check does not allow of a live server, and someone may approve, lies in held
+// there, the last listing of each server.
 //
-// Bundle pack puts the lockfile and its evidence into one file, with policies,
-// keys and roots only if --authority names them; unpack takes those out only if
-// --authority gives their digests.
+// Bundle pack puts the lockfile and its evidence into one file, with policies, the
+// files that these name, keys and roots only if --authority names them; unpack
+// takes those out only if --authority gives their digests.
 //
 // # Environment
 //
 // MCPSIGN_PASSWORD is the passphrase of private keys; a server that is started
 // does not see it. Headers name variables, --header 'Authorization: Bearer
-// ${TOKEN}'; an ${input:ID} of VS Code is MCPSIGN_INPUT_ID. SOURCE_DATE_EPOCH is the default for --sequence.
+// ${TOKEN}'; an ${input:ID} of VS Code is MCPSIGN_INPUT_ID. SOURCE_DATE_EPOCH is
+// the default for --sequence.
 //
 // # Exit codes
 //
