@@ -158,7 +158,7 @@ func tooOld(t time.Time, most time.Duration, now time.Time) bool {
 func highest(r *Request, c counted) uint64 {
 	var n uint64
 	for _, h := range r.Seen {
-		if h.Signer.Same(c.signer) || c.by.accepts(h.Signer) {
+		if !h.Lowered && (h.Signer.Same(c.signer) || c.by.accepts(h.Signer)) {
 			n = max(n, h.Sequence)
 		}
 	}

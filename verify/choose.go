@@ -51,7 +51,7 @@ func raise(high []HighWater, c counted) []HighWater {
 	sequence := c.statement.Release().Sequence
 	i := slices.IndexFunc(high, func(h HighWater) bool { return h.Signer.Same(c.signer) && h.Sequence == sequence })
 	if i < 0 {
-		return append(high, HighWater{c.signer, sequence, []Surface{c.surface()}})
+		return append(high, HighWater{Signer: c.signer, Sequence: sequence, Surfaces: []Surface{c.surface()}})
 	}
 	high[i].Surfaces = appendNew(high[i].Surfaces, c.surface())
 	return high

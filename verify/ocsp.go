@@ -150,14 +150,13 @@ func (id certID) names(l link, r *ocsp.Response) (bool, error) {
 
 // signedBy checks that the issuer signed r, or a responder of its own making
 // (RFC 6960 section 4.2.2.2), who is not relied on beyond the certificate.
-// Whether that was revoked is not asked.
 func (x *standing) signedBy(r *ocsp.Response, issuer *x509.Certificate) error {
 	if !isSafe(r.SignatureAlgorithm) {
 		return errors.New("the OCSP response is signed with an algorithm that is not safe, or not known")
 	}
 	responder := issuer
 	if c := r.Certificate; c != nil && !c.Equal(issuer) {
-		responder = c
+		responder, x.responder = c, newLink(c, issuer)
 		if err := c.CheckSignatureFrom(issuer); err != nil || !bytes.Equal(c.RawIssuer, issuer.RawSubject) {
 			return errors.New("the OCSP response is by a responder of another issuer")
 		}

@@ -14,6 +14,11 @@ type HighWater struct {
 	Signer   lock.Signer
 	Sequence uint64
 	Surfaces []Surface // none: only the sequence is known
+
+	// Lowered says that someone has approved an older release since: the sequence
+	// is no longer the least that counts, and what contradicts the surfaces is
+	// refused all the same.
+	Lowered bool
 }
 
 // Contradictory reports whether something else was signed in the same variant.
@@ -41,7 +46,7 @@ type Request struct {
 	Listing *lock.Listing
 	Lock    *lock.Server // nil: nothing is pinned
 	Source  lock.Source  // how the server is launched, and what was read of that, see Decision.Compares; the zero Source is bound to nothing
-	Bundles [][]byte     // candidates of any kind, in any order, before those of the listing; 64 in all are looked at
+	Bundles [][]byte     // candidates of any kind; the first 64, with those of the listing after them, are looked at: put first what was kept
 	Seen    []HighWater  // of this server, from earlier decisions
 	At      time.Time    // now; the zero time is an error
 	Latest  time.Time    // the latest verified time of earlier decisions; a clock that is 5 minutes behind is an error
@@ -57,8 +62,9 @@ type Request struct {
 
 	// Revocations are bundles of revocation lists that someone put there to be
 	// obeyed, at most 64: one that is out of date, older than one seen, or broken
-	// is an error, and no decision is made. Lists among Bundles count as well,
-	// and are left aside if there is something wrong with them.
+	// is an error, and no decision is made. Lists among Bundles count as well: one that is out of date is an
+	// error there too, other faults leave it aside. What one of the listing
+	// revokes is revoked, whatever its date.
 	Revocations [][]byte
 	SeenLists   []ListMark // of this server, from earlier decisions; a list as new must be there
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"time"
@@ -21,13 +22,14 @@ type list struct {
 	counted
 	number  uint64
 	all     bool // it may revoke what others signed
-	overdue bool // the next one should be there; of those that are given alone
+	overdue bool // the next one should be there
 }
 
 // addList verifies a revocation list. Of one that the request gives as
 // authority a fault is an error of the decision; of a candidate it is a
 // diagnostic, since anyone can send an old one. An old one beside its successor
-// is no fault.
+// is no fault. What one revokes stays so when it is out of date; that it is, is
+// an error of the decision unless the listing alone brings it.
 func (d *Decision) addList(g *gathered, v *Verifier, id lock.Digest, data []byte, r *Request, q *requirement, given bool) {
 	fail := func(no *badEvidence) {
 		if given {
@@ -65,8 +67,10 @@ func (d *Decision) addList(g *gathered, v *Verifier, id lock.Digest, data []byte
 	switch seen := seenList(r, l.counted); {
 	case rev.Number < seen:
 		no = l.no(Rollback, "number %d, and number %d by %s was seen", rev.Number, seen, l.signer)
-	case l.overdue && !given:
-		no = l.no(Expired, "the next list by %s was due at %s", l.signer, rev.NextUpdate.UTC().Format(time.RFC3339))
+	case l.overdue && !given && d.listed(id):
+		d.diagnose(id, attest.RevocationType, l.no(Expired, "the next list by %s was due at %s", l.signer, rev.NextUpdate.UTC().Format(time.RFC3339)))
+		l.overdue = false
+		fallthrough
 	default:
 		g.addNewest(l)
 		return
@@ -74,9 +78,14 @@ func (d *Decision) addList(g *gathered, v *Verifier, id lock.Digest, data []byte
 	d.diagnose(id, attest.RevocationType, no)
 }
 
+// listed reports whether the listing alone brings a bundle.
+func (d *Decision) listed(id lock.Digest) bool {
+	return !slices.ContainsFunc(d.request.Bundles, func(b []byte) bool { return sha256.Sum256(b) == id })
+}
+
 // unlisted says what is wrong with a list that nobody signed who may. One of
-// another publisher is no fault of what is given: files of all servers lie in
-// one place.
+// another publisher is no fault of what is given, which is a diagnostic: files of
+// all servers lie in one place.
 func (d *Decision) unlisted(v *Verifier, id lock.Digest, data []byte, no *badEvidence, fail func(*badEvidence)) {
 	c := v.check(id, data, v.material.domain)
 	switch {

@@ -141,7 +141,8 @@ func TestRevocationLists(t *testing.T) {
 		{"overdue, and its successor sent", [][]byte{p.revokes(t, 1, nil, due(now.Add(-time.Second)))}, [][]byte{p.revokes(t, 2, all)}, nil, revoked, "", ""},
 		{"overdue, and a predecessor sent", [][]byte{p.revokes(t, 2, nil, due(now.Add(-time.Second)))}, [][]byte{p.revokes(t, 1, all)}, nil, "", "was due at", ""},
 		{"a newer one about another server", [][]byte{p.revokes(t, 1, all), p.revokes(t, 2, nil, func(r *attest.Revocation) { r.Servers = []string{"elsewhere"} })}, nil, nil, revoked, "", ""},
-		{"overdue, sent", nil, [][]byte{p.revokes(t, 1, all, due(now.Add(-time.Second)))}, nil, good, "was due at", Expired},
+		{"overdue, sent", nil, [][]byte{p.revokes(t, 1, all, due(now.Add(-time.Second)))}, nil, "", "was due at", ""},
+		{"overdue, and its successor, sent", nil, [][]byte{p.revokes(t, 1, all, due(now.Add(-time.Second))), p.revokes(t, 2, nil)}, nil, good, "", ""},
 		{"broken", [][]byte{[]byte("x")}, nil, nil, "", "revocation list: ", ""},
 		{"broken, sent", nil, [][]byte{[]byte("x")}, nil, good, "bundle", BadSignature},
 		{"no list", [][]byte{p.sign(t, abc)}, nil, nil, "", "predicate type", ""},
@@ -175,6 +176,19 @@ func TestRevocationLists(t *testing.T) {
 				}
 			}
 		})
+	}
+	// What the server itself brings along can't stop anything by being old, and
+	// what it revokes is revoked.
+	for _, tt := range []struct {
+		list []byte
+		want string
+	}{
+		{p.revokes(t, 1, nil, due(now.Add(-time.Second))), good},
+		{p.revokes(t, 1, all, due(now.Add(-time.Second))), revoked},
+	} {
+		r := ask(listing(t, ab), mine)
+		r.Lock, r.Listing.Bundles = pin(t, v, listing(t, ab), mine), [][]byte{tt.list}
+		wantVerdicts(t, v.Decide(r), tt.want)
 	}
 	var many [][]byte
 	for i := range lock.MaxBundles + 1 {

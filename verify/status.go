@@ -57,6 +57,7 @@ type standing struct {
 	unknown    bool      // the responder does not know the certificate
 	revoked    bool
 	since      time.Time // from when on the certificate is not to be relied on
+	responder  link      // whom the issuer has certified to say it; zero if it was the issuer
 }
 
 // current reports whether s is good for saying, at that time, that a

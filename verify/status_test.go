@@ -248,7 +248,12 @@ func TestMangleOCSP(t *testing.T) {
 			x := about(changed)
 			if x == nil {
 				refused++
-			} else if *x != *want {
+				continue
+			}
+			if x.responder.id != want.responder.id {
+				t.Errorf("byte %d: by another responder", i)
+			}
+			if x.responder = want.responder; *x != *want {
 				t.Errorf("byte %d: %v, want %v", i, x, want)
 			}
 		}
@@ -524,4 +529,40 @@ func fixedCertificate(t testing.TB, name string) *x509.Certificate {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// A responder whose certificate was revoked says nothing good any more, whoever
+// says so and whenever that was; what it revokes stays revoked.
+func TestRevokedResponder(t *testing.T) {
+	p := newPKI(t)
+	responder := p.issuing.Responder()
+	by := func(a *sigtest.OCSPAnswer) { a.Responder = responder }
+	outOfDate := p.issuing.CRL(hour(-48), hour(-1), hour(-50), responder.Certificate())
+	other := p.issuing.CRL(hour(-48), hour(-1), hour(-50))
+	revokes := func(a *sigtest.OCSPAnswer) { a.Revoked = hour(-60) }
+	for _, tt := range []struct {
+		name   string
+		status [][]byte
+		want   Reason // empty: a yes
+	}{
+		{"good", [][]byte{p.answer(by), other.Raw}, ""},
+		{"revoked", [][]byte{p.answer(by), outOfDate.Raw}, TrustMissing},
+		{"revoked, and the issuer's own word", [][]byte{p.answer(by), outOfDate.Raw, p.issuing.CRL(hour(-1), hour(1), hour(-2)).Raw}, ""},
+		{"revoked, and it revokes", [][]byte{p.answer(by, revokes), outOfDate.Raw}, Revoked},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := ask(listing(t, abc), p.bundle)
+			r.Status = append(tt.status, p.rootAnswer())
+			d := p.verifier(t, ", status: required", nil).Decide(r)
+			if tt.want == "" && d.SignedErr() != nil || tt.want != "" && !d.Results()[0].Has(tt.want) {
+				t.Errorf("%s: %v, %v", verdicts(d), d.SignedErr(), d.Diagnostics())
+			}
+		})
+	}
+	// A list of the policy deposes it as well.
+	r := ask(listing(t, abc), p.bundle)
+	r.Status = [][]byte{p.answer(by), p.rootAnswer()}
+	if d := p.verifier(t, ", crls: [a.crl], status: required", outOfDate).Decide(r); d.SignedErr() == nil {
+		t.Error("the policy's list does not count:", verdicts(d))
+	}
 }

@@ -22,7 +22,7 @@ func (d *Decision) certificates(c counted, r *Request) *badEvidence {
 	var no, lacking *badEvidence
 	for _, p := range paths {
 		for i, l := range p.links {
-			known := slices.Concat(p.listed[i], d.statuses.about(l))
+			known := slices.DeleteFunc(slices.Concat(p.listed[i], d.statuses.about(l)), func(x *standing) bool { return !x.revoked && d.deposed(c, x.responder) })
 			if x := revokedBefore(known, times); x != nil && no == nil {
 				no = revoked(c, l, x)
 			}
@@ -35,6 +35,20 @@ func (d *Decision) certificates(c counted, r *Request) *badEvidence {
 		no, d.statusMissing = lacking, d.statusMissing || lacking != nil
 	}
 	return no
+}
+
+// deposed reports whether anything says that the certificate of a responder was
+// revoked, at any time: then what it says of others is not relied on.
+func (d *Decision) deposed(c counted, responder link) bool {
+	if responder.cert == nil {
+		return false
+	}
+	for _, l := range c.domain.crls {
+		if x, err := l.about(responder); err == nil && x != nil && x.revoked {
+			return true
+		}
+	}
+	return slices.ContainsFunc(d.statuses.about(responder), func(x *standing) bool { return x.revoked })
 }
 
 func revoked(c counted, l link, x *standing) *badEvidence {

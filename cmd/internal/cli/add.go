@@ -88,7 +88,7 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 		return err
 	}
 	bundles, old := apart(added)
-	if err := a.replaceLists(v, name, found, bundles); err != nil {
+	if err := a.replaceLists(v, st.sighting(name, flags.builtin()), found, bundles); err != nil {
 		return err
 	}
 	bundles = append(bundles, recorded...)
@@ -113,7 +113,7 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 	if err := st.keep(name, found); err != nil {
 		return err
 	}
-	if err := a.rememberLists(name, found); err != nil {
+	if err := a.rememberLists(st.sighting(name, flags.builtin()), found); err != nil {
 		return err
 	}
 	if err := a.emitAdditions(name, found); err != nil {
@@ -175,7 +175,7 @@ func notAdded(place string, err error) error {
 func (f *additions) replace(v *verify.Verifier, old, bundles [][]byte) {
 	for _, der := range old {
 		says, err := v.Status(der, bundles...)
-		if err == nil && slices.ContainsFunc(f.status, func(x addedStatus) bool { return x.replaces(says) }) {
+		if err == nil && slices.ContainsFunc(f.status, func(x addedStatus) bool { return x.replaces(says, der) }) {
 			f.replaced = append(f.replaced, sha256.Sum256(der))
 		}
 	}
@@ -241,7 +241,13 @@ func (a *app) obtain(ctx context.Context, place string) ([]byte, error) {
 	if err != nil {
 		return nil, usage("", "the URL can't be read")
 	}
-	response, err := http.DefaultClient.Do(request)
+	client := http.Client{CheckRedirect: func(to *http.Request, via []*http.Request) error {
+		if len(via) >= 10 || via[0].URL.Scheme == "https" && to.URL.Scheme != "https" {
+			return errors.New("too many redirects, or one that gives up https")
+		}
+		return nil
+	}}
+	response, err := client.Do(request)
 	if err != nil {
 		return nil, fail(ExitService, fmt.Errorf("%s can't be fetched", lock.Visible(withoutSecrets(place))), "fetch the file by other means, and add it")
 	}

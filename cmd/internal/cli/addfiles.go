@@ -27,17 +27,18 @@ func (s *store) keep(server string, found *additions) error {
 	for _, x := range found.status {
 		files = append(files, x.data)
 	}
-	return s.exclusive(func() error { return s.writeAdded(server, files, found.replaced...) })
+	return s.exclusive(func() error { return s.writeAdded(kit.Folder(server), files, found.replaced...) })
 }
 
-// writeAdded writes evidence that a server does not have yet, by its digest, all
+// writeAdded writes evidence that a folder does not have yet, by its digest, all
 // of it or none if it is too much, and removes what is replaced. No other process
 // may write meanwhile.
-func (s *store) writeAdded(server string, files [][]byte, replaced ...lock.Digest) error {
+func (s *store) writeAdded(folder string, files [][]byte, replaced ...lock.Digest) error {
 	if len(files) == 0 {
 		return nil
 	}
-	if err := s.root.MkdirAll(addedPath(server), 0o755); err != nil {
+	path := filepath.Join(evidenceDir, folder)
+	if err := s.root.MkdirAll(path, 0o755); err != nil {
 		return err
 	}
 	now, err := openStore(s.path) // the folder may be new
@@ -45,46 +46,60 @@ func (s *store) writeAdded(server string, files [][]byte, replaced ...lock.Diges
 		return err
 	}
 	defer now.close()
-	kept, err := now.addedNames(server)
+	fresh, gone, err := now.planAdded(folder, files, replaced...)
 	if err != nil {
 		return err
 	}
-	gone := func(name string) bool {
-		return slices.ContainsFunc(replaced, func(d lock.Digest) bool { return name == addedName(d) })
-	}
-	fresh := map[string][]byte{}
-	for _, data := range files {
-		if name := addedName(sha256.Sum256(data)); !slices.Contains(kept, name) {
-			fresh[name] = data
-		}
-	}
-	stay := slices.DeleteFunc(slices.Clone(kept), gone)
-	if n := len(stay) + len(fresh); n > lock.MaxBundles {
-		return fail(ExitUsage, fmt.Errorf("%s would have %d files added, and no more than %d are looked at", server, n, lock.MaxBundles), "remove those that are of no use from "+addedPath(server))
-	}
 	for _, name := range slices.Sorted(maps.Keys(fresh)) {
-		if err := writeFile(s.root, filepath.Join(addedPath(server), name), fresh[name], 0o644); err != nil {
+		if err := writeFile(s.root, filepath.Join(path, name), fresh[name], 0o644); err != nil {
 			return err
 		}
 	}
-	for _, name := range slices.DeleteFunc(kept, func(name string) bool { return !gone(name) }) {
-		if err := s.root.Remove(filepath.Join(addedPath(server), name)); err != nil {
+	for _, name := range gone {
+		if err := s.root.Remove(filepath.Join(path, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// planAdded returns which files are to be written to a folder, by their names,
+// and which are to be removed. Too much is an error.
+func (s *store) planAdded(folder string, files [][]byte, replaced ...lock.Digest) (fresh map[string][]byte, gone []string, err error) {
+	kept, err := s.addedNames(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	fresh = map[string][]byte{}
+	for _, data := range files {
+		if name := addedName(sha256.Sum256(data)); !slices.Contains(kept, name) {
+			fresh[name] = data
+		}
+	}
+	gone = slices.DeleteFunc(slices.Clone(kept), func(name string) bool {
+		return !slices.ContainsFunc(replaced, func(d lock.Digest) bool { return name == addedName(d) })
+	})
+	if n := len(kept) - len(gone) + len(fresh); n > lock.MaxBundles {
+		return nil, nil, tooMuchAdded(filepath.Join(evidenceDir, folder), n)
+	}
+	return fresh, gone, nil
+}
+
+func tooMuchAdded(path string, n int) error {
+	return fail(ExitUsage, fmt.Errorf("%s has %d files or would have, and no more than %d are looked at", path, n, lock.MaxBundles), "remove those that are of no use")
+}
+
 // addedName is the name of a file of added evidence.
 func addedName(d lock.Digest) string { return "sha256-" + d.Hex() }
 
-// addedNames lists the files of a server's added evidence.
-func (s *store) addedNames(server string) ([]string, error) {
+// addedNames lists the files of a folder of added evidence. More than are looked
+// at are an error: what is left out could be what forbids.
+func (s *store) addedNames(name string) ([]string, error) {
 	folder, err := s.folder()
 	if err != nil || folder == nil {
 		return nil, err
 	}
-	f, err := folder.Open(kit.Folder(server))
+	f, err := folder.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -92,7 +107,8 @@ func (s *store) addedNames(server string) ([]string, error) {
 		return nil, err
 	}
 	defer f.Close()
-	entries, err := f.ReadDir(10 * lock.MaxBundles)
+	const most = 10 * lock.MaxBundles
+	entries, err := f.ReadDir(most + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
@@ -102,20 +118,23 @@ func (s *store) addedNames(server string) ([]string, error) {
 			names = append(names, e.Name())
 		}
 	}
+	if len(names) > lock.MaxBundles || len(entries) > most {
+		return nil, tooMuchAdded(filepath.Join(evidenceDir, name), len(entries))
+	}
 	slices.Sort(names)
 	return names, nil
 }
 
 // added reads the evidence that was added for a server.
 func (s *store) added(server string) ([][]byte, error) {
-	names, err := s.addedNames(server)
+	names, err := s.addedNames(kit.Folder(server))
 	if err != nil {
 		return nil, err
 	}
 	var bundles [][]byte
-	for _, name := range names[:min(len(names), lock.MaxBundles)] {
+	for _, name := range names {
 		path := filepath.Join(addedPath(server), name)
-		f, err := s.root.Open(path)
+		f, err := openRegular(s.root, path)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +142,7 @@ func (s *store) added(server string) ([][]byte, error) {
 		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}
-		if "sha256-"+lock.Digest(sha256.Sum256(data)).Hex() != name {
+		if addedName(sha256.Sum256(data)) != name {
 			return nil, fail(ExitInvalid, fmt.Errorf("%s was changed: its content is not what its name says", path), "restore the file from version control")
 		}
 		bundles = append(bundles, data)

@@ -10,10 +10,10 @@ import (
 // replaceLists checks that the revocation lists among the additions are the
 // newest that were seen of their signers, and finds those that they stand in
 // place of among the bundles that are there.
-func (a *app) replaceLists(v *verify.Verifier, server string, found *additions, bundles [][]byte) error {
+func (a *app) replaceLists(v *verify.Verifier, of sighting, found *additions, bundles [][]byte) error {
 	var old []addition
 	for _, data := range bundles {
-		if x, err := verifyAddition(v, server, data); err == nil && x.list.Number > 0 {
+		if x, err := verifyAddition(v, of.server, data); err == nil && x.list.Number > 0 {
 			old = append(old, x)
 		}
 	}
@@ -24,7 +24,7 @@ func (a *app) replaceLists(v *verify.Verifier, server string, found *additions, 
 		}
 		if seen.Version == 0 {
 			var err error
-			if seen, err = a.seen(server); err != nil {
+			if seen, err = a.seen(of); err != nil {
 				return err
 			}
 		}
@@ -51,7 +51,7 @@ func (a *app) replaceLists(v *verify.Verifier, server string, found *additions, 
 
 // rememberLists stores the numbers of revocation lists that were kept: from now
 // on an older one is not as good, nor none.
-func (a *app) rememberLists(server string, found *additions) error {
+func (a *app) rememberLists(of sighting, found *additions) error {
 	var n news
 	for _, x := range found.bundles {
 		if x.list.Number > 0 {
@@ -65,5 +65,5 @@ func (a *app) rememberLists(server string, found *additions) error {
 	if err != nil {
 		return err
 	}
-	return s.record(server, n)
+	return s.record(of, n)
 }

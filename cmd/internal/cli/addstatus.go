@@ -3,6 +3,9 @@ package cli
 import (
 	"bytes"
 	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -91,10 +94,13 @@ func statusHint(r verify.Reason) string {
 }
 
 // replaces reports whether x says all that old does and is newer. What revokes
-// a certificate is never replaced: it stays so, and the next one may leave it
-// out.
-func (x addedStatus) replaces(old *verify.CertificateStatus) bool {
+// a certificate is never replaced unless x revokes it as well: it stays so, and
+// the next list may leave it out when the certificate has ended.
+func (x addedStatus) replaces(old *verify.CertificateStatus, der []byte) bool {
 	if x.says.Kind != old.Kind || x.says.Issuer != old.Issuer || !x.says.From.After(old.From) {
+		return false
+	}
+	if old.Kind == verify.RevocationList && !includes(x.data, der) {
 		return false
 	}
 	for _, c := range old.Certificates {
@@ -104,6 +110,39 @@ func (x addedStatus) replaces(old *verify.CertificateStatus) bool {
 		}
 	}
 	return true
+}
+
+// includes reports whether a revocation list is about the same certificates as
+// an older one, and has all of its entries.
+func includes(list, older []byte) bool {
+	next, err := x509.ParseRevocationList(list)
+	if err != nil {
+		return false
+	}
+	last, err := x509.ParseRevocationList(older)
+	const scope = 28 // issuingDistributionPoint
+	if err != nil || !bytes.Equal(extension(next.Extensions, scope), extension(last.Extensions, scope)) {
+		return false
+	}
+	since := make(map[string]time.Time, len(next.RevokedCertificateEntries))
+	for _, e := range next.RevokedCertificateEntries {
+		since[string(e.SerialNumber.Bytes())] = e.RevocationTime
+	}
+	return !slices.ContainsFunc(last.RevokedCertificateEntries, func(e x509.RevocationListEntry) bool {
+		at, there := since[string(e.SerialNumber.Bytes())]
+		return !there || at.After(e.RevocationTime) || extension(e.Extensions, 24) != nil // invalidityDate: may be earlier
+	})
+}
+
+// extension returns the value of an extension, by the last number of its
+// identifier (RFC 5280 section 5.2); nil if there is none.
+func extension(list []pkix.Extension, number int) []byte {
+	for _, e := range list {
+		if e.Id.Equal(asn1.ObjectIdentifier{2, 5, 29, number}) {
+			return e.Value
+		}
+	}
+	return nil
 }
 
 // apart splits what was added for a server.

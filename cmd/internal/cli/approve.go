@@ -76,7 +76,7 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 		return err
 	}
 	keepVariants(pinned, j.entry)
-	if same(pinned, j.entry) {
+	if same(pinned, j.entry) && !j.downgrade { // what was seen is to be lowered all the same
 		a.note(j.server + " lists what is pinned: there is nothing to approve")
 		return a.report(st.report(newEntry(j, j.outcome())))
 	}
@@ -140,7 +140,7 @@ func (a *app) toApprove(cmd *cobra.Command, list []string, f *approveFlags) (*st
 	name, _, err := st.resolve(names[0])
 	if err == nil {
 		got := fetch{target: target{name: name}}
-		if got.got, got.source, err = a.held(name); err == nil {
+		if got.got, got.source, err = a.held(st.sighting(name, true)); err == nil {
 			a.note(got.got.notes...)
 			return st, got, nil
 		}

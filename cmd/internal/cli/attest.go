@@ -57,16 +57,17 @@ func (a *app) attest(cmd *cobra.Command, list []string, f *attestFlags) error {
 // the bundle.
 func (a *app) writeStatement(ctx context.Context, to *place, st *attest.Statement, out string, f *signerFlags) error {
 	doc := attestedDoc{Type: st.PredicateType(), Statement: st.Digest().String(), Definitions: len(definitionsOf(st)), Out: out}
-	content := st.Bytes()
-	if out == "" {
-		made, err := a.seal(ctx, st, nil, f)
-		if err != nil {
-			return err
+	err := to.check(st)
+	if err == nil && out != "" {
+		err = to.write(st.Bytes())
+	} else if err == nil {
+		var made *sealed
+		if made, err = a.seal(ctx, st, nil, f); err == nil {
+			doc.Identity, doc.Bundle = made.id.String(), f.bundle
+			err = to.writeBundle(made)
 		}
-		content = append(made.bundle, '\n')
-		doc.Identity, doc.Bundle = made.id.String(), f.bundle
 	}
-	if err := to.write(content); err != nil {
+	if err != nil {
 		return err
 	}
 	return a.emit(form{document: func() any { return doc }, text: doc.text})

@@ -79,7 +79,7 @@ func readBeside(policy string, names []string) (map[string][]byte, error) {
 	defer root.Close()
 	files := make(map[string][]byte, len(names))
 	for _, name := range names {
-		f, err := root.Open(filepath.FromSlash(name))
+		f, err := openRegular(root, filepath.FromSlash(name))
 		if err != nil {
 			return nil, fmt.Errorf("policy %s names the file %s: %w", lock.Visible(policy), lock.Visible(name), withoutPath(err))
 		}

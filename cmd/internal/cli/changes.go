@@ -65,7 +65,10 @@ func jsonText(form []byte) *string {
 }
 
 // changeNote says what kind of change it is, to stand behind a name.
-func changeNote(c lock.Change) string {
+func changeNote(c lock.Change) string { return changeNoteAs(c, lock.Visible) }
+
+// changeNoteAs is changeNote with names of definitions as the format has them.
+func changeNoteAs(c lock.Change, name func(string) string) string {
 	var notes []string
 	if c.Severity == lock.High {
 		notes = append(notes, "high")
@@ -79,7 +82,7 @@ func changeNote(c lock.Change) string {
 		notes = append(notes, "and its _meta")
 	}
 	if c.Renamed != "" {
-		notes = append(notes, "but for the name it is "+show(c.Kind, c.Renamed))
+		notes = append(notes, "but for the name it is "+name(lock.ID(c.Kind, c.Renamed)))
 	}
 	if len(notes) == 0 {
 		return ""

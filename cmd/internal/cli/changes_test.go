@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,25 @@ func TestLongValues(t *testing.T) {
 			if len(line) > 5000 || !strings.HasSuffix(line, "bytes, all of them with -o json)") {
 				t.Errorf("a line of %d bytes: %.80s", len(line), line)
 			}
+		}
+	}
+}
+
+// The name that a definition had before is no markup in Markdown.
+func TestRenamedInMarkdown(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const hostile = `<img src=http://evil.example/x.png> [click](http://evil.example) @octocat **b** </summary>`
+	write(t, ".", map[string]string{
+		"old.json": fmt.Sprintf(`[{"name":%q,"description":"Forecast."}]`, hostile),
+		"new.json": `[{"name":"forecast","description":"Forecast."}]`,
+	})
+	r := newUser(t).must(ExitDrift, "diff", "old.json", "new.json", "-o", "markdown")
+	if !strings.Contains(r.stdout, "but for the name it is <code>tool&#58;&#60;img") {
+		t.Errorf("that it was renamed is not said:\n%s", r.stdout)
+	}
+	for _, markup := range []string{"<img", "](", "@octocat", "**b", "</summary> "} {
+		if strings.Contains(r.stdout, markup) {
+			t.Errorf("%q is markup in\n%s", markup, r.stdout)
 		}
 	}
 }

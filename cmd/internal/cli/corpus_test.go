@@ -69,7 +69,7 @@ func TestCorpus(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	key, public, bundle := filepath.Join(dir, "acme.key"), filepath.Join(dir, "acme.pub"), filepath.Join(dir, "b.json")
+	key, public := filepath.Join(dir, "acme.key"), filepath.Join(dir, "acme.pub")
 	private, pub := keyFiles()
 	write(t, dir, map[string]string{"acme.key": private, "acme.pub": pub})
 	u := newUser(t)
@@ -86,6 +86,7 @@ func TestCorpus(t *testing.T) {
 
 		digests := parse[digestDoc](t, u.must(ExitYes, source("digest", "-o", "json")...))
 		definitions += len(digests.Definitions)
+		bundle := filepath.Join(dir, fmt.Sprintf("%d.sigstore.json", servers))
 		u.must(ExitYes, source("sign", "--key", key, "--sequence", "1", "--bundle", bundle, name)...)
 		u.must(ExitYes, source("verify", "--key", public, "--bundle", bundle, name)...)
 		locked := parse[reportDoc](t, u.must(ExitYes, source("lock", "-o", "json", "--lock", file, "--key", public, "--bundle", bundle, name)...))

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"path/filepath"
 	"slices"
 
+	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
@@ -12,6 +15,8 @@ import (
 // A judgement is a decision with what was put into it, for the report.
 type judgement struct {
 	server    string
+	sighted   sighting    // by what is remembered
+	here      sighting    // by what is held
 	source    string      // as the user wrote it, for the next command; empty for the lockfile itself
 	launch    lock.Source // how the server was launched
 	bundles   []string    // files that were named
@@ -54,9 +59,10 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	if j.verifier, err = q.flags.verifier(s, name, entry); err != nil {
 		return nil, err
 	}
-	j.read = q.flags.read
+	j.read, j.sighted, j.here = q.flags.read, s.sighting(name, q.flags.builtin()), s.sighting(name, true)
 	request := verify.Request{Server: name, Lock: entry, At: a.Now(), Revocations: q.flags.lists}
-	if request.Bundles, err = readBundles(q.flags.bundles, j.verifyCommand()); err != nil {
+	named, err := readBundles(q.flags.bundles, j.verifyCommand())
+	if err != nil {
 		return nil, err
 	}
 	if q.compare && !q.approval || len(q.flags.bundles) == 0 {
@@ -71,10 +77,12 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	if err != nil {
 		return nil, err
 	}
+	// What was kept first: it may forbid what else is named.
 	bundles, status := apart(added)
-	if request.Status = status; q.compare || len(q.flags.bundles) == 0 {
-		request.Bundles = append(request.Bundles, bundles...)
+	if request.Status = status; !q.compare && len(q.flags.bundles) > 0 {
+		bundles = slices.DeleteFunc(bundles, func(b []byte) bool { return !isRevocation(b) })
 	}
+	request.Bundles = slices.Concat(bundles, request.Bundles, named)
 	got := q.fetched
 	if j.listing == nil {
 		if got == nil {
@@ -85,14 +93,14 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		j.listing, j.launch = got.Listing, got.launch
 		// The lockfile by itself must verify anywhere; a listing must not be
 		// older than what was pinned on this machine.
-		seen, err := a.seen(name)
+		seen, err := a.seen(j.sighted)
 		if err != nil {
 			return nil, err
 		}
 		seen.fill(&request)
 	}
 	if j.downgrade = q.downgrade; q.downgrade {
-		request.Seen, request.Lock = nil, unsequenced(entry)
+		request.Seen, request.Lock = lowered(request.Seen), unsequenced(entry)
 	}
 	// Files say nothing about the launch: it is the one that was approved. What
 	// that launched then is known of what was pinned then alone.
@@ -103,6 +111,9 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	}
 	request.Listing = j.listing
 	j.decide(request, q.compare)
+	if err := j.obeyed(q.flags.lists); err != nil {
+		return nil, err
+	}
 	if got != nil {
 		if more, err := a.readLaunch(ctx, got, j.decision); err != nil {
 			return nil, err
@@ -129,6 +140,40 @@ func (j *judgement) decide(request verify.Request, compare bool) {
 		j.compare = true
 	}
 	j.decision = j.verifier.Decide(request)
+}
+
+// obeyed reports revocation lists about the server that flags name and that
+// someone signed who may not revoke for it: a list to obey is not left aside.
+func (j *judgement) obeyed(lists [][]byte) error {
+	for _, x := range j.decision.Diagnostics() {
+		i := slices.IndexFunc(lists, func(b []byte) bool { return sha256.Sum256(b) == x.Bundle })
+		if i < 0 || x.Reason != verify.WrongSigner {
+			continue
+		}
+		u, err := verify.Inspect(lists[i])
+		if err != nil || u.Statement == nil {
+			continue
+		}
+		if rev, ok := u.Statement.Revocation(); ok && slices.Contains(rev.Servers, j.server) {
+			return fail(ExitWrong, fmt.Errorf("revocation list %d: %w, who may not revoke for %s", rev.Number, x.Err, j.server), "ask who keeps the policy; look at the list: mcpsign inspect FILE")
+		}
+	}
+	return nil
+}
+
+// lowered returns what was seen without asking for releases as new.
+func lowered(seen []verify.HighWater) []verify.HighWater {
+	seen = slices.Clone(seen)
+	for i := range seen {
+		seen[i].Lowered = true
+	}
+	return seen
+}
+
+// isRevocation reports whether a bundle claims to be a revocation list.
+func isRevocation(bundle []byte) bool {
+	u, err := verify.Inspect(bundle)
+	return err == nil && u.Statement != nil && u.Statement.PredicateType() == attest.RevocationType
 }
 
 // unsequenced returns an entry that says nothing of how new its release was.

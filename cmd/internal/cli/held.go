@@ -17,10 +17,12 @@ const maxHeld = lock.MaxListing/3*4 + 1<<20
 
 // A held is what a server listed when check did not allow all of it, kept so
 // that someone can approve exactly that, and the server need not be started
-// again. There is one a server at most: the latest.
+// again. There is one a lockfile and server at most: the latest. What is held in
+// one folder is never approved in another one.
 type held struct {
 	Version   int         `json:"version"`
 	Server    string      `json:"server"`
+	Lockfile  string      `json:"lockfile"`
 	At        time.Time   `json:"at"`
 	Digest    string      `json:"digest"` // of the listing
 	Launch    lock.Source `json:"launch"`
@@ -35,7 +37,7 @@ func (a *app) hold(j *judgement, f *fetched) bool {
 		return false
 	}
 	if j.decision.Err() == nil {
-		s.release(j.server)
+		s.release(j.here)
 		return false
 	}
 	denied := (*verify.DeniedError)(nil)
@@ -46,8 +48,8 @@ func (a *app) hold(j *judgement, f *fetched) bool {
 	if err != nil {
 		return false
 	}
-	h := held{Version: 1, Server: j.server, At: a.Now().UTC().Truncate(time.Second), Digest: digest.String(), Launch: f.launch, Responses: f.responses}
-	if err := s.replace(s.path(heldDir, j.server), func() (any, error) { return h, nil }); err != nil {
+	h := held{Version: 1, Server: j.server, Lockfile: j.here.lockfile, At: a.Now().UTC().Truncate(time.Second), Digest: digest.String(), Launch: f.launch, Responses: f.responses}
+	if err := s.replace(s.path(heldDir, j.here), func() (any, error) { return h, nil }); err != nil {
 		a.note(fmt.Sprintf("the listing could not be kept for approval: %v", err))
 		return false
 	}
@@ -56,22 +58,23 @@ func (a *app) hold(j *judgement, f *fetched) bool {
 
 // release removes what is held of a server. That it stays is no harm: it is
 // shown before anyone approves it.
-func (s *state) release(server string) { _ = os.Remove(s.path(heldDir, server)) }
+func (s *state) release(of sighting) { _ = os.Remove(s.path(heldDir, of)) }
 
 // held returns what is held of a server, with how it was launched.
-func (a *app) held(server string) (*fetched, source, error) {
+func (a *app) held(of sighting) (*fetched, source, error) {
+	server := of.server
 	s, err := a.state()
 	if err != nil {
 		return nil, source{}, err
 	}
-	path := s.path(heldDir, server)
+	path := s.path(heldDir, of)
 	data, err := readFile(path, maxHeld)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, source{}, usage("check holds what may be approved: mcpsign check "+server+" SOURCE", "no listing of "+server+" is held")
 	}
 	var h held
 	if err == nil {
-		if err = decodeState(data, &h); err == nil && (h.Version != 1 || h.Server != server || h.Launch.IsZero()) {
+		if err = decodeState(data, &h); err == nil && (h.Version != 1 || h.Server != server || h.Lockfile != of.lockfile || h.Launch.IsZero()) {
 			err = errors.New("is of another version or server")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpsign/mcpsign/cmd/internal/kit"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -140,7 +141,10 @@ func (a *app) pin(st *store, j *judgement, pinned *lock.Server, content [][]byte
 	e := entry{server: pinned.Name}
 	state, err := a.state()
 	if err == nil {
-		err = state.record(pinned.Name, j.news())
+		err = state.record(j.sighted, j.news())
+	}
+	if err == nil && j.downgrade { // for the rule of the lockfile alone as well
+		err = state.record(j.here, j.news())
 	}
 	if err == nil {
 		err = a.writeLock(st, j, pinned, content)
@@ -149,7 +153,7 @@ func (a *app) pin(st *store, j *judgement, pinned *lock.Server, content [][]byte
 		e.err = err
 		return e
 	}
-	state.release(pinned.Name)
+	state.release(j.here)
 	j.request.Lock, j.entry = pinned, pinned
 	if j.downgrade {
 		j.request.Seen = j.decision.HighWater()
@@ -171,7 +175,7 @@ func (a *app) writeLock(st *store, j *judgement, pinned *lock.Server, content []
 		if !same(now.file.Find(pinned.Name), j.entry) {
 			return fail(ExitInternal, fmt.Errorf("%s was changed by another process", pinned.Name), "look at it again")
 		}
-		if err := now.writeAdded(pinned.Name, j.supporting(pinned)); err != nil {
+		if err := now.writeAdded(kit.Folder(pinned.Name), j.supporting(pinned)); err != nil {
 			return err
 		}
 		now.file.Put(*pinned)

@@ -89,10 +89,10 @@ func (e *entry) markdownResults(b *strings.Builder) {
 func (e *entry) markdownChanges(b *strings.Builder) {
 	for _, c := range e.changes {
 		if len(c.Fields) == 0 {
-			fmt.Fprintf(b, "- %s %s%s\n", c.Op, code(lock.ID(c.Kind, c.Name)), changeNote(c))
+			fmt.Fprintf(b, "- %s %s%s\n", c.Op, code(lock.ID(c.Kind, c.Name)), changeNoteAs(c, code))
 			continue
 		}
-		fmt.Fprintf(b, "\n<details><summary>%s %s%s</summary>\n\n<pre>\n", c.Op, code(lock.ID(c.Kind, c.Name)), changeNote(c))
+		fmt.Fprintf(b, "\n<details><summary>%s %s%s</summary>\n\n<pre>\n", c.Op, code(lock.ID(c.Kind, c.Name)), changeNoteAs(c, code))
 		for _, f := range c.Fields {
 			var text strings.Builder
 			fieldText(&text, f)

@@ -28,7 +28,7 @@ func (a *app) remember(j *judgement) error {
 	if err != nil {
 		return err
 	}
-	return s.record(j.server, n)
+	return s.record(j.sighted, n)
 }
 
 // contradictory reports whether two surfaces of one variant are known of what

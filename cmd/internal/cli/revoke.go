@@ -101,6 +101,9 @@ func (a *app) revoke(ctx context.Context, name string, items []string, f *revoke
 	if err != nil {
 		return fail(ExitUsage, err, "")
 	}
+	if err := to.check(st); err != nil {
+		return err
+	}
 	made, err := a.seal(ctx, st, nil, &f.signerFlags)
 	if err != nil {
 		return err
@@ -108,7 +111,7 @@ func (a *app) revoke(ctx context.Context, name string, items []string, f *revoke
 	if f.replaces != "" && !made.signer.Same(last) {
 		return fail(ExitWrong, fmt.Errorf("%s is by %s, and the new list by %s; it is not written", lock.Visible(f.replaces), last, made.signer), sameSigner)
 	}
-	if err := to.write(append(made.bundle, '\n')); err != nil {
+	if err := to.writeBundle(made); err != nil {
 		return err
 	}
 	for _, item := range items {

@@ -91,11 +91,14 @@ func (a *app) sign(ctx context.Context, name string, s source, f *signFlags) err
 	if err != nil {
 		return err
 	}
+	if err := to.check(statement); err != nil {
+		return err
+	}
 	made, err := a.seal(ctx, statement, listing, &f.signerFlags)
 	if err != nil {
 		return err
 	}
-	if err := to.write(append(made.bundle, '\n')); err != nil {
+	if err := to.writeBundle(made); err != nil {
 		return err
 	}
 	return a.printSigned(name, s, f, statement, made.id)

@@ -6,10 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -72,44 +69,6 @@ func (f *signerFlags) check() error {
 		return usage(ways, "signing with a certificate needs --tsa, and --chain with the certificates up to the root")
 	}
 	return nil
-}
-
-// A place is a file that is going to be written.
-type place struct {
-	root *os.Root
-	name string
-	old  []byte // what is there already; nil if there is no such file
-}
-
-// newPlace opens the folder of the file that a flag names. What lies there is
-// replaced only if it is what the flag writes.
-func newPlace(flag, name, what string, is func([]byte) error) (*place, error) {
-	root, err := os.OpenRoot(filepath.Dir(name))
-	if err != nil {
-		return nil, fail(ExitInternal, err, "")
-	}
-	p := &place{root: root, name: filepath.Base(name)}
-	p.old, err = readFile(name, lock.MaxBundles*lock.MaxBundle)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return p, nil
-	case err != nil:
-		err = fail(ExitInternal, err, "")
-	case len(p.old) > 0 && is(p.old) != nil:
-		err = usage("choose another "+flag, lock.Visible(name)+" is there already, and is no "+what)
-	}
-	if err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
-}
-
-func (p *place) close() { p.root.Close() }
-
-// write writes the file, so that it is there whole or as it was before.
-func (p *place) write(data []byte) error {
-	return fail(ExitInternal, writeFile(p.root, p.name, data, 0o644), "")
 }
 
 // place is for the bundle. It is there before anything is signed: a signature

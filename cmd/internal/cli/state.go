@@ -20,7 +20,7 @@ import (
 
 // State is what was seen of servers on this machine: the highest sequence of
 // each signer with what was signed, and the highest number of each one's
-// revocation lists, in $XDG_STATE_HOME/mcpsign/sequences, one file a server. It
+// revocation lists, in $XDG_STATE_HOME/mcpsign/sequences, one file a sighting. It
 // only grows, unless someone approves an older release. Beside it, in held, lie
 // listings that wait for approval.
 type state struct{ dir string }
@@ -30,20 +30,42 @@ const (
 	heldDir      = "held"
 )
 
-// A sight is what was seen of one server, as its file has it.
-type sight struct {
-	Version int        `json:"version"`
-	Server  string     `json:"server"`
-	Signers []mark     `json:"signers"`
-	Lists   []listMark `json:"lists,omitempty"`
-	Latest  time.Time  `json:"latest,omitzero"` // the latest verified time: the clock can't be earlier
+// A sighting says what something was seen of. What rests on the trust that a
+// lockfile brings along is that lockfile's alone: it says nothing to others.
+type sighting struct {
+	server   string
+	lockfile string // absolute path; empty for what the user, a policy or the system vouches for
 }
 
-// A mark is the highest sequence of a signer, and what was signed with it.
+// sighting returns by what is remembered what was seen of a server.
+func (s *store) sighting(server string, builtin bool) sighting {
+	if !builtin {
+		return sighting{server: server}
+	}
+	path, err := filepath.Abs(s.path)
+	if err != nil { // the folder it is in is gone
+		path = s.path
+	}
+	return sighting{server, path}
+}
+
+// A sight is what was seen of one server, as its file has it.
+type sight struct {
+	Version  int        `json:"version"`
+	Server   string     `json:"server"`
+	Lockfile string     `json:"lockfile,omitempty"`
+	Signers  []mark     `json:"signers"`
+	Lists    []listMark `json:"lists,omitempty"`
+	Latest   time.Time  `json:"latest,omitzero"` // the latest verified time: the clock can't be earlier
+}
+
+// A mark is the highest sequence of a signer, and what was signed with it; or
+// one that contradicts itself and was lowered since.
 type mark struct {
 	Signer   lock.Signer   `json:"signer"`
 	Sequence uint64        `json:"sequence"`
 	Surfaces []surfaceMark `json:"surfaces,omitempty"`
+	Lowered  bool          `json:"lowered,omitempty"`
 }
 
 type surfaceMark struct {
@@ -72,32 +94,51 @@ func (a *app) state() (*state, error) {
 }
 
 // path returns the file of a server in one of the folders.
-func (s *state) path(folder, server string) string {
-	sum := sha256.Sum256([]byte(server))
+func (s *state) path(folder string, of sighting) string {
+	name := of.server
+	if of.lockfile != "" {
+		name += "\x00" + of.lockfile
+	}
+	sum := sha256.Sum256([]byte(name))
 	return filepath.Join(s.dir, folder, hex.EncodeToString(sum[:])+".json")
 }
 
-// seen returns what was seen of a server on this machine.
-func (a *app) seen(server string) (*sight, error) {
+// seen returns what was seen of a server on this machine. The lists and the time
+// that the user's own trust vouched for count for a lockfile's as well.
+func (a *app) seen(of sighting) (*sight, error) {
 	s, err := a.state()
 	if err != nil {
 		return nil, err
 	}
-	return s.seen(server)
+	seen, err := s.seen(of)
+	if err != nil || of.lockfile == "" {
+		return seen, err
+	}
+	own, err := s.seen(sighting{server: of.server})
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range own.Lists {
+		seen.raiseList(verify.ListMark(l))
+	}
+	if own.Latest.After(seen.Latest) {
+		seen.Latest = own.Latest
+	}
+	return seen, nil
 }
 
 // seen returns what was seen of a server; nothing if it was never seen. A file
 // that can't be read is an error: it is not as good as none.
-func (s *state) seen(server string) (*sight, error) {
-	seen := &sight{Version: 1, Server: server}
-	path := s.path(sequencesDir, server)
+func (s *state) seen(of sighting) (*sight, error) {
+	seen := &sight{Version: 1, Server: of.server, Lockfile: of.lockfile}
+	path := s.path(sequencesDir, of)
 	data, err := readFile(path, maxTrustFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return seen, nil
 	}
 	if err == nil {
 		seen = &sight{}
-		if err = decodeState(data, seen); err == nil && (seen.Version != 1 || seen.Server != server) {
+		if err = decodeState(data, seen); err == nil && (seen.Version != 1 || seen.Server != of.server || seen.Lockfile != of.lockfile) {
 			err = errors.New("is of another version or server")
 		}
 	}
@@ -140,16 +181,20 @@ func (x *sight) check() error {
 func (x *sight) fill(r *verify.Request) {
 	r.Latest = x.Latest
 	for _, m := range x.Signers {
-		h := verify.HighWater{Signer: m.Signer, Sequence: m.Sequence}
-		for _, s := range m.Surfaces {
-			digest, _ := lock.ParseDigest(s.Digest) // checked when it was read
-			h.Surfaces = append(h.Surfaces, verify.Surface{Variant: s.Variant, Digest: digest})
-		}
-		r.Seen = append(r.Seen, h)
+		r.Seen = append(r.Seen, m.highWater())
 	}
 	for _, l := range x.Lists {
 		r.SeenLists = append(r.SeenLists, verify.ListMark{Signer: l.Signer, Number: l.Number})
 	}
+}
+
+func (m *mark) highWater() verify.HighWater {
+	h := verify.HighWater{Signer: m.Signer, Sequence: m.Sequence, Lowered: m.Lowered}
+	for _, s := range m.Surfaces {
+		digest, _ := lock.ParseDigest(s.Digest) // checked when it was read
+		h.Surfaces = append(h.Surfaces, verify.Surface{Variant: s.Variant, Digest: digest})
+	}
+	return h
 }
 
 // list returns the highest number that was seen of a signer's revocation lists,
@@ -200,12 +245,18 @@ func (x *sight) raiseList(l verify.ListMark) (changed bool) {
 }
 
 func (x *sight) raiseSigner(h verify.HighWater, lower bool) (changed bool) {
-	i := slices.IndexFunc(x.Signers, func(m mark) bool { return m.Signer.Same(h.Signer) })
+	i := slices.IndexFunc(x.Signers, func(m mark) bool { return m.Signer.Same(h.Signer) && !m.Lowered })
 	if i < 0 {
 		i, x.Signers = len(x.Signers), append(x.Signers, mark{Signer: h.Signer})
 	}
 	m := &x.Signers[i]
 	if m.Sequence < h.Sequence || lower && m.Sequence > h.Sequence {
+		if m.highWater().Contradictory() {
+			kept := *m
+			kept.Lowered = true
+			x.Signers = append(x.Signers, kept)
+			m = &x.Signers[i]
+		}
 		m.Sequence, m.Surfaces, changed = h.Sequence, nil, true
 	}
 	if m.Sequence > h.Sequence {
@@ -220,9 +271,9 @@ func (x *sight) raiseSigner(h verify.HighWater, lower bool) (changed bool) {
 }
 
 // record stores news, if they say more than is known.
-func (s *state) record(server string, n news) error {
+func (s *state) record(of sighting, n news) error {
 	var known *failure
-	if err := s.write(server, n); errors.As(err, &known) {
+	if err := s.write(of, n); errors.As(err, &known) {
 		return err
 	} else if err != nil {
 		return fail(ExitTrust, fmt.Errorf("what was seen can't be stored: %w", err), "make the folder writable or set XDG_STATE_HOME to another one")
@@ -231,13 +282,13 @@ func (s *state) record(server string, n news) error {
 }
 
 // write replaces what was seen of a server, while no other process does.
-func (s *state) write(server string, n news) error {
-	seen, err := s.seen(server)
+func (s *state) write(of sighting, n news) error {
+	seen, err := s.seen(of)
 	if err != nil || !seen.raise(n) {
 		return err
 	}
-	return s.replace(s.path(sequencesDir, server), func() (any, error) {
-		seen, err := s.seen(server)
+	return s.replace(s.path(sequencesDir, of), func() (any, error) {
+		seen, err := s.seen(of)
 		if err == nil {
 			seen.raise(n)
 		}

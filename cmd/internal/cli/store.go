@@ -62,7 +62,7 @@ func openStore(path string) (*store, error) {
 		return nil, fail(ExitUsage, err, "")
 	}
 	s := &store{root: root, name: filepath.Base(path), path: path, file: &lock.File{}}
-	f, err := root.Open(s.name)
+	f, err := openRegular(root, s.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
@@ -118,6 +118,19 @@ func (s *store) resolve(name string) (string, *lock.Server, error) {
 	return found.Name, found, nil
 }
 
+// openRegular opens a file below root. What is none, a pipe say, is not opened:
+// that could wait for ever.
+func openRegular(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", lock.Visible(name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return root.Open(name)
+}
+
 // blobName is where content lies, by its SHA-256.
 func blobName(d lock.Digest) string { return filepath.Join(evidenceDir, "sha256-"+d.Hex()) }
 
@@ -127,12 +140,12 @@ func (s *store) blob(d lock.Digest) ([]byte, error) {
 	if err != nil || folder == nil {
 		return nil, err
 	}
-	f, err := folder.Open(filepath.Base(blobName(d)))
+	f, err := openRegular(folder, filepath.Base(blobName(d)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil { // a link may lead out of this folder, but not out of the lockfile's
-		f, err = s.root.Open(blobName(d))
+		f, err = openRegular(s.root, blobName(d))
 	}
 	if err != nil {
 		return nil, err

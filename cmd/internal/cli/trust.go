@@ -111,6 +111,13 @@ func (t *trustFlags) ruled() (bool, error) {
 	return t.names() || t.rules != nil || len(t.also) > 0, t.err
 }
 
+// builtin reports whether nothing but the lockfile says who must have signed,
+// and with what that is checked.
+func (t *trustFlags) builtin() bool {
+	ruled, _ := t.ruled()
+	return !ruled
+}
+
 // load reads the files. For the server called name it returns the policy that
 // the flags amount to, nil if they say nothing about who must have signed.
 func (t *trustFlags) load(name string) (*verify.Policy, verify.Trust, error) {

@@ -52,7 +52,7 @@ func (a *app) unpack(name string, digests []string, dir string) error {
 		return err
 	}
 	defer st.close()
-	if err := st.takes(doc); err != nil {
+	if err := st.takes(k, doc); err != nil {
 		return err
 	}
 	d, err := openDestination(k, digests, dir, filepath.Dir(a.lock))
@@ -66,15 +66,17 @@ func (a *app) unpack(name string, digests []string, dir string) error {
 			return err
 		}
 		defer now.close()
-		if err := now.takes(doc); err != nil {
+		if err := now.takes(k, doc); err != nil {
 			return err
 		}
 		if err := d.write(); err != nil {
 			return err
 		}
 		now.file = k.Lock
-		if err := now.saveAdded(k.Added); err != nil {
-			return err
+		for folder, files := range addedOf(k) {
+			if err := now.writeAdded(folder, files); err != nil {
+				return err
+			}
 		}
 		return now.save(k.Evidence)
 	})
@@ -94,22 +96,23 @@ func (a *app) unpack(name string, digests []string, dir string) error {
 	return a.emit(form{document: func() any { return doc }, text: func(w io.Writer) { doc.text(w, "  left out") }})
 }
 
-// saveAdded writes the bundles that were added, by their digest.
-func (s *store) saveAdded(added []kit.Added) error {
-	for _, x := range added {
-		path := filepath.FromSlash(x.Name())
-		if err := s.root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := writeFile(s.root, path, x.Data, 0o644); err != nil {
+// addedOf returns what a kit has of added evidence, by its folder.
+func addedOf(k *kit.Kit) map[string][][]byte {
+	added := make(map[string][][]byte)
+	for _, x := range k.Added {
+		added[x.Folder] = append(added[x.Folder], x.Data)
+	}
+	return added
+}
+
+// takes returns an error unless the store has no lockfile, or that of the kit,
+// and room for what was added.
+func (s *store) takes(k *kit.Kit, doc *kitDoc) error {
+	for folder, files := range addedOf(k) {
+		if _, _, err := s.planAdded(folder, files); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// takes returns an error unless the store has no lockfile, or that of the kit.
-func (s *store) takes(doc *kitDoc) error {
 	if !s.had {
 		return nil
 	}
