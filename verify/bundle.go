@@ -95,6 +95,10 @@ func (m *material) verifyEntity(b *entity, data []byte, d *domain) (*evidence, *
 	return e, nil
 }
 
+// ErrNoTime says that nothing tells when a certificate signed: there is neither a
+// timestamp nor a log entry. Only own PKI can do without, see Policy.
+var ErrNoTime = errors.New("there is neither an RFC 3161 timestamp nor a log entry with a signed time")
+
 // run verifies b with the options that its own contents call for: whatever it
 // has must verify.
 func run(b *entity, material sgroot.TrustedMaterial, log bool, policy sgverify.PolicyOption) (*sgverify.VerificationResult, error) {
@@ -118,7 +122,7 @@ func run(b *entity, material sgroot.TrustedMaterial, log bool, policy sgverify.P
 	}
 	if stamps+integrated == 0 {
 		if b.content.Certificate() != nil {
-			return nil, errors.New("there is neither an RFC 3161 timestamp nor a log entry with a signed time")
+			return nil, ErrNoTime
 		}
 		options = append(options, sgverify.WithNoObserverTimestamps())
 	}

@@ -91,6 +91,11 @@ func (d *Decision) Diagnostics() []Diagnostic { return d.diagnostics }
 // policy file has.
 func (d *Decision) Rule() string { return d.rule }
 
+// Ruled reports whether each policy has a rule for the server.
+func (d *Decision) Ruled() bool {
+	return !slices.ContainsFunc(d.single(), func(p *Decision) bool { return p.need == nil })
+}
+
 // Expected names the identities of which one has to sign; none if the rule
 // asks for no signature.
 func (d *Decision) Expected() []string { return d.expected }

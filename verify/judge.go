@@ -94,7 +94,8 @@ func (d *Decision) unproven(def lock.Definition, pins []lock.Pin, equal bool) []
 	default:
 		reasons = append(reasons, NotLocked)
 	}
-	if d.variantOf(def, pins) {
+	vouched := slices.ContainsFunc(d.used, func(c counted) bool { return c.covers(subjectOf(def)) })
+	if !vouched && d.variantOf(def, pins) {
 		reasons = append(reasons, VariantUnsigned)
 	}
 	if slices.ContainsFunc(d.used, func(c counted) bool {
@@ -109,8 +110,8 @@ func (d *Decision) unproven(def lock.Definition, pins []lock.Pin, equal bool) []
 	if len(d.used) < d.need.need {
 		reasons = appendNew(reasons, d.failures()...)
 	}
-	if len(reasons) == 0 {
-		reasons = []Reason{Unsigned}
+	if !slices.ContainsFunc(reasons, func(r Reason) bool { return r != NotLocked && r != Drift }) && (vouched || len(reasons) == 0) {
+		reasons = append(reasons, Unsigned) // by too few
 	}
 	return reasons
 }

@@ -115,8 +115,8 @@ func (p *policyParser) condition(node ast.Node) (condition, error) {
 func (p *policyParser) scalar(node ast.Node, c *condition) error {
 	switch node.(type) {
 	case *ast.IntegerNode:
-		n, err := p.integer(node)
-		c.values = append(c.values, strconv.AppendUint(nil, n, 10))
+		n, err := p.signedInteger(node)
+		c.values = append(c.values, strconv.AppendInt(nil, n, 10))
 		return err
 	case *ast.BoolNode:
 		b, err := p.bool(node)
@@ -125,7 +125,7 @@ func (p *policyParser) scalar(node ast.Node, c *condition) error {
 	}
 	s, err := p.string(node)
 	if err != nil {
-		return p.want(node, "a string, a positive integer or a boolean")
+		return p.want(node, "a string, an integer or a boolean")
 	}
 	c.values = append(c.values, canonical.AppendString(nil, s))
 	return nil

@@ -42,7 +42,7 @@ rules:
       - type: https://example.com/scan
         by: [builder, security]
         where:
-          - {pointer: /level, oneOf: [1, 2, high, true]}
+          - {pointer: /level, oneOf: [1, 2, high, true, 0, -3]}
           - {pointer: "", equals: x}
   - servers: ["corp.internal/**"]
     pinnedOnly: "our own monorepo"
@@ -66,7 +66,7 @@ func TestFullPolicy(t *testing.T) {
 	if a := r.approvals; a == nil || a.need != 1 || a.maxAge != 720*time.Hour || a.audience != "production" || len(a.from) != 1 {
 		t.Errorf("approvals = %+v", a)
 	}
-	if len(r.attested) != 2 || len(r.attested[1].where) != 2 || fmt.Sprintf("%s", r.attested[1].where[0].values) != `[1 2 "high" true]` {
+	if len(r.attested) != 2 || len(r.attested[1].where) != 2 || fmt.Sprintf("%s", r.attested[1].where[0].values) != `[1 2 "high" true 0 -3]` {
 		t.Errorf("attested = %+v", r.attested)
 	}
 	if found := p.Lint(); len(found) != 1 || found[0].Code != CurrentTime || found[0].Line != 6 || found[0].Column != 11 {
@@ -171,9 +171,13 @@ func TestRefuseFullPolicy(t *testing.T) {
 		{signed("attested: [{type: x, " + by + ", where: {pointer: /a, equals: 1, oneOf: [1]}}]"), "either equals or oneOf"},
 		{signed("attested: [{type: x, " + by + ", where: {pointer: a, equals: 1}}]"), "a is no JSON pointer"},
 		{signed("attested: [{type: x, " + by + ", where: {pointer: /~2, equals: 1}}]"), "/~2 is no JSON pointer"},
-		{signed("attested: [{type: x, " + by + ", where: {pointer: /a, equals: 1.5}}]"), "want a string, a positive integer or a boolean"},
-		{signed("attested: [{type: x, " + by + ", where: {pointer: /a, equals: null}}]"), "want a string, a positive integer or a boolean"},
+		{signed("attested: [{type: x, " + by + ", where: {pointer: /a, equals: 1.5}}]"), "want a string, an integer or a boolean"},
+		{signed("attested: [{type: x, " + by + ", where: {pointer: /a, equals: null}}]"), "want a string, an integer or a boolean"},
 		{signed("attested: [{type: x, " + by + ", where: {pointer: /a, oneOf: []}}]"), "want 1 to 100 elements"},
+		{signed("attested: [{type: x, " + by + ", where: {pointer: /a, equals: -9007199254740992}}]"), "want an integer between -2^53 and 2^53"},
+		{signed("attested: [{type: x, " + by + ", where: {pointer: /a, equals: 9007199254740992}}]"), "want an integer between -2^53 and 2^53"},
+		{signed("attested: [{type: x, " + by + ", where: {pointer: /a, equals: -0}}]"), "want an integer between -2^53 and 2^53"},
+		{signed("attested: [{type: x, " + by + ", where: {pointer: /a, equals: 007}}]"), "want an integer between -2^53 and 2^53"},
 		{signed("signedby: []"), "unknown member signedby"},
 
 		{"version: 1\nrules:\n  - servers: [a]\n    pinnedOnly: x\n    need: 1\n", "3:5: the rule has need, which goes with signedBy alone"},

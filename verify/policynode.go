@@ -205,6 +205,18 @@ func (p *policyParser) integer(node ast.Node) (uint64, error) {
 	return 0, p.want(node, "an integer from 1 to 2^53-1")
 }
 
+// signedInteger reads an integer whose magnitude is below 2^53, in decimal
+// digits.
+func (p *policyParser) signedInteger(node ast.Node) (int64, error) {
+	if n, ok := node.(*ast.IntegerNode); ok {
+		text := n.GetToken().Value
+		if v, err := strconv.ParseInt(text, 10, 54); err == nil && strconv.FormatInt(v, 10) == text && v > -1<<53 {
+			return v, nil
+		}
+	}
+	return 0, p.want(node, "an integer between -2^53 and 2^53")
+}
+
 func (p *policyParser) bool(node ast.Node) (bool, error) {
 	if n, ok := node.(*ast.BoolNode); ok && (n.GetToken().Value == "true" || n.GetToken().Value == "false") {
 		return n.Value, nil

@@ -88,10 +88,14 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 		return err
 	}
 	bundles, old := apart(added)
+	named, err := readBundles(flags.bundles, "mcpsign add "+name+" RELEASE.sigstore.json")
+	if err != nil {
+		return err
+	}
 	if err := a.replaceLists(v, st.sighting(name, flags.builtin()), found, bundles); err != nil {
 		return err
 	}
-	bundles = append(bundles, recorded...)
+	bundles = slices.Concat(bundles, recorded, named)
 	for _, x := range found.bundles {
 		bundles = append(bundles, x.data)
 	}
@@ -164,7 +168,7 @@ func (a *app) readAdditions(ctx context.Context, v *verify.Verifier, server stri
 
 // notAdded says of which place an error is.
 func notAdded(place string, err error) error {
-	hint := "nothing was kept; look at it: mcpsign inspect FILE"
+	hint := "nothing was kept; look at it: mcpsign inspect " + quoteWords([]string{withoutSecretsIfURL(place)})
 	if f := (*failure)(nil); errors.As(err, &f) && f.hint != "" {
 		hint = f.hint
 	}

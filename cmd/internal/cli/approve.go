@@ -95,14 +95,17 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 
 // judgeApproval judges what is to be approved.
 func (a *app) judgeApproval(cmd *cobra.Command, list []string, f *approveFlags) (*store, *judgement, error) {
-	if ruled, err := f.ruled(); err != nil {
+	ruled, err := f.ruled()
+	if err != nil {
 		return nil, nil, err
-	} else if len(f.bundles) > 0 && !ruled {
-		return nil, nil, usage("name the publisher's key with --key, or its identity with --signer", "--bundle needs to know who must have signed")
 	}
 	st, got, err := a.toApprove(cmd, list, f)
 	if err != nil {
 		return nil, nil, err
+	}
+	if _, entry, err := st.resolve(got.name); err == nil && len(f.bundles) > 0 && !ruled && (entry == nil || len(entry.Evidence) == 0) {
+		st.close()
+		return nil, nil, usage("name the publisher's key with --key, or its identity with --signer", "--bundle needs to know who must have signed")
 	}
 	var j *judgement
 	if got.err != nil {

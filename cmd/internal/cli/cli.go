@@ -115,6 +115,7 @@ templates, instructions), pins what was approved, and verifies both offline.`,
 	root.AddCommand(a.digestCommand(), a.keyCommand(), a.signCommand(), a.verifyCommand(), a.listCommand(), a.lockCommand(), a.approveCommand(),
 		a.attestCommand(), a.revokeCommand(), a.addCommand(), a.policyCommand(), a.checkCommand(), a.diffCommand(), a.inspectCommand(),
 		a.bundleCommand(), a.demoCommand(), a.demoServerCommand(), a.versionCommand())
+	onceEach(root)
 	return root
 }
 

@@ -32,6 +32,7 @@ type judgement struct {
 	downgrade bool          // an older release is what is wanted
 	held      bool          // the listing waits for approval
 	explained bool          // what each rule needs is shown
+	only      string        // the one definition that was asked about; empty for all
 	compare   bool          // with the pins; else the signatures of the source alone
 }
 

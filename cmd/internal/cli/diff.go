@@ -95,7 +95,7 @@ func (s *store) diffPinned(f fetch) entry {
 		return e
 	}
 	e = entry{server: name, changes: pinned.Diff(f.got.Listing), launch: launchNote(pinned.Source, f.got.launch)}
-	e.info = lock.CompareInfo(pinned.Info, f.got.Info())
+	e.info = compareInfo(pinned.Info, f.got.Info(), f.got.launch)
 	e.err = diffOutcome(name, e.changes, f.got.Listing)
 	return e
 }

@@ -49,10 +49,17 @@ func (a *app) explainPolicy(cmd *cobra.Command, name string, s source, flags *tr
 		if err != nil {
 			return err
 		}
-		if found == nil {
+		ruled, err := flags.ruled()
+		switch {
+		case err != nil:
+			return err
+		case found != nil:
+			q.listing = pinnedListings(found)[0]
+		case !ruled || id != "":
 			return usage("usage: "+cmd.UseLine(), fmt.Sprintf("a source is needed: %s is not in %s", server, lock.Visible(a.lock)))
+		default: // which rule there is for it can be said
+			q.listing = &lock.Listing{}
 		}
-		q.listing = pinnedListings(found)[0]
 	}
 	j, err := a.judge(cmd.Context(), st, q)
 	if err != nil {
@@ -70,7 +77,13 @@ func (a *app) explainPolicy(cmd *cobra.Command, name string, s source, flags *tr
 	if err := a.emit(form{document: func() any { return explainDocument(j, all) }, text: func(w io.Writer) { explainText(w, j, all) }}); err != nil {
 		return err
 	}
-	j.explained = true
+	if len(j.decision.Results()) == 0 && id == "" && s.empty() {
+		if j.decision.Ruled() {
+			return nil
+		}
+		return fail(ExitUnsigned, fmt.Errorf("%s: %s", j.server, lock.Visible(j.decision.Rule())), noRuleHint(j.server))
+	}
+	j.explained, j.only = true, id
 	return j.outcome()
 }
 
@@ -89,6 +102,8 @@ type (
 	explainDoc struct {
 		Server       string           `json:"server"`
 		Authority    []authority      `json:"authority,omitempty"`
+		Rule         string           `json:"rule,omitempty"`     // where nothing was decided on
+		Expected     []string         `json:"expected,omitempty"` // likewise: one of them has to sign
 		Explanations []explanationDoc `json:"explanations"`
 	}
 	explanationDoc struct {
@@ -115,6 +130,9 @@ type (
 
 func explainDocument(j *judgement, all []verify.Explanation) explainDoc {
 	doc := explainDoc{Server: j.server, Authority: j.read, Explanations: []explanationDoc{}}
+	if len(all) == 0 {
+		doc.Rule, doc.Expected = j.decision.Rule(), j.decision.Expected()
+	}
 	for _, x := range all {
 		d := explanationDoc{Kind: x.Result.Kind, Name: x.Result.Name, Policy: x.Policy, Line: x.Line, Rule: x.Rule,
 			Verdict: x.Result.Verdict.String(), Reasons: x.Result.Reasons, Needs: []needDoc{}}
@@ -132,6 +150,12 @@ func explainDocument(j *judgement, all []verify.Explanation) explainDoc {
 
 // explainText prints what is said of several definitions once.
 func explainText(w io.Writer, j *judgement, all []verify.Explanation) {
+	if len(all) == 0 {
+		fmt.Fprintf(w, "rule     %s\n", lock.Visible(j.decision.Rule()))
+		if expected := j.decision.Expected(); len(expected) > 0 {
+			fmt.Fprintf(w, "signed   by %s\n", orEach(expected))
+		}
+	}
 	names := make(map[string][]string)
 	var texts []string
 	for _, x := range all {

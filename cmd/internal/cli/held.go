@@ -70,7 +70,7 @@ func (a *app) held(of sighting) (*fetched, source, error) {
 	path := s.path(heldDir, of)
 	data, err := readFile(path, maxHeld)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, source{}, usage("check holds what may be approved: mcpsign check "+server+" SOURCE", "no listing of "+server+" is held")
+		return nil, source{}, usage("check holds what a live server lists: mcpsign check "+server+" -- COMMAND", "no listing of "+server+" is held")
 	}
 	var h held
 	if err == nil {

@@ -46,7 +46,7 @@ func TestHelp(t *testing.T) {
 				t.Error("there is no example")
 			}
 			for line := range strings.Lines(cmd.Example) {
-				checkExample(t, root, strings.Fields(line))
+				checkExample(t, (&app{}).root(), strings.Fields(line))
 			}
 		})
 	}

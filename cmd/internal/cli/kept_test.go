@@ -276,3 +276,20 @@ func TestPipeIsNoEvidence(t *testing.T) {
 		write(t, ".", map[string]string{name: content})
 	}
 }
+
+// One root may be that of the certificate and of its timestamp: the lockfile
+// alone verifies with it.
+func TestOneRootForBoth(t *testing.T) {
+	t.Chdir(t.TempDir())
+	u := newUser(t)
+	services := sigtest.New()
+	ca := services.TSA.CA
+	leaf := ca.Leaf(sigtest.P256(), sigtest.URI("https://acme.example/release"))
+	private, _ := keyFiles()
+	write(t, ".", map[string]string{"k": private, "l.json": `[{"name":"echo"}]`, "root.pem": string(sigtest.CertPEM(ca.Certificate))})
+	u.must(ExitYes, "sign", "weather", "l.json", "--key", "k", "--sequence", "1", "--bundle", "plain")
+	write(t, ".", map[string]string{"b.json": string(sigtest.Unchecked{Payload: payloadOf(t, "plain"), Key: leaf.Key, Chain: leaf.Chain[:1], TSA: services.TSA}.Bundle())})
+	u.must(ExitYes, "lock", "weather", "l.json", "--bundle", "b.json", "--signer", "x509:uri:https://acme.example/release", "--roots", "root.pem", "--tsa-roots", "root.pem")
+	u.must(ExitYes, "verify", "--require-signed")
+	u.must(ExitYes, "check", "weather", "l.json")
+}

@@ -44,7 +44,7 @@ func (j *judgement) outcome() error {
 	codes := []ExitCode{}
 	reasons := make(map[ExitCode]verify.Reason) // the first with the code
 	total, no := 0, 0
-	for _, r := range j.decision.Results() {
+	for _, r := range j.asked() {
 		total++
 		if j.fine(r) {
 			continue
@@ -60,14 +60,29 @@ func (j *judgement) outcome() error {
 			}
 		}
 	}
+	if no == 0 { // of what was asked about
+		return nil
+	}
 	code := worst(codes...)
 	return fail(code, fmt.Errorf("%s: %d of %d definitions are not allowed: %s", j.server, no, total, reasons[code]), j.hint(code))
+}
+
+// asked returns the results that the question is about.
+func (j *judgement) asked() []verify.Result {
+	results := j.decision.Results()
+	if j.only == "" {
+		return results
+	}
+	return slices.DeleteFunc(results, func(r verify.Result) bool { return lock.ID(r.Kind, r.Name) != j.only })
 }
 
 // hint says what to do next.
 func (j *judgement) hint(code ExitCode) string {
 	switch code {
 	case ExitDrift:
+		if j.genuine() {
+			return "the release is genuine: read the changes, and approve them if they are good: " + j.approveCommand()
+		}
 		return "read the changes; a genuine release is signed, as its publisher documents: " + j.verifyCommand()
 	case ExitUnpinned:
 		if j.held {
@@ -85,6 +100,9 @@ func (j *judgement) hint(code ExitCode) string {
 		}
 		return j.unsignedHint()
 	case ExitInvalid:
+		if slices.ContainsFunc(j.decision.Diagnostics(), func(d verify.Diagnostic) bool { return errors.Is(d.Err, verify.ErrNoTime) }) {
+			return "the signature has no timestamp: ask the publisher for a bundle with one; look at this one: " + j.inspectCommand()
+		}
 		return "fetch the bundle again from the publisher's release; look at this one: " + j.inspectCommand()
 	case ExitWrong:
 		if j.first(verify.SourceChanged) != "" {
@@ -101,10 +119,15 @@ func (j *judgement) hint(code ExitCode) string {
 		if j.first(verify.Equivocation) != "" {
 			return "keep both from the model, and ask the publisher, who signed two things under one number: mcpsign inspect FILE shows each"
 		}
-		if e := j.decision.Evidence(); j.downgrade && len(e) == 1 {
-			if added := j.kept(e[0].Bundle, addedPath(j.server)); added != nil {
-				return fmt.Sprintf("sequence %d was added, and counts as long as it is there: to go back, remove %s first", e[0].Sequence, quoteWords(added))
-			}
+		var newer []string
+		for _, e := range j.decision.Evidence() {
+			newer = append(newer, j.kept(e.Bundle, addedPath(j.server))...)
+		}
+		switch {
+		case len(newer) > 0 && j.first(verify.Rollback) != "" && j.downgrade:
+			return "a newer release was added, and counts as long as it is there: to go back, remove first " + quoteWords(newer)
+		case len(newer) > 0 && j.first(verify.Rollback) != "" && j.source == "":
+			return "a newer release was added than the one that is pinned: approve what it lists: mcpsign approve " + j.server + " SOURCE"
 		}
 		return "use the newest release of the server and its bundle"
 	case ExitTrust:
@@ -124,7 +147,7 @@ func (j *judgement) trustHint(err error) string {
 	case errors.As(err, &list):
 		return "get the newest revocation list of the signer: mcpsign add " + j.server + " FILE"
 	case j.decision.StatusMissing():
-		return "get what the issuers of the certificates say: mcpsign add " + j.server + " --refresh, or the files"
+		return "get what the issuers of the certificates say: " + j.command("add", "--refresh") + ", or the files"
 	case j.source == "" && len(j.read) == 0:
 		return "restore " + evidenceDir + " from version control"
 	}
@@ -134,11 +157,11 @@ func (j *judgement) trustHint(err error) string {
 func (j *judgement) unsignedHint() string {
 	switch {
 	case j.first(verify.NoRule) != "":
-		return "check the spelling of " + j.server + ", and ask who keeps the policy"
-	case j.explained && j.first(verify.ApprovalMissing) != "":
-		return "ask a reviewer for it: mcpsign approve " + j.server + " SOURCE --out FILE; then: mcpsign add " + j.server + " FILE"
+		return noRuleHint(j.server)
 	case j.explained && (j.first(verify.AttestationMissing) != "" || j.signedByFew()):
 		return "ask who has to give it; then: mcpsign add " + j.server + " FILE"
+	case j.explained && j.first(verify.ApprovalMissing) != "":
+		return "ask a reviewer: mcpsign approve " + j.server + " SOURCE --out FILE --sign key=KEY --audience AUDIENCE --expires 90d; then: mcpsign add " + j.server + " FILE"
 	case j.first(verify.ApprovalMissing) != "" || j.first(verify.AttestationMissing) != "":
 		return "see who has to give it, and what is there: " + j.explainCommand()
 	case len(j.decision.Evidence()) > 0:
@@ -151,11 +174,21 @@ func (j *judgement) unsignedHint() string {
 	return "the bundle is a file *.sigstore.json of the publisher's release; with it: " + j.verifyCommand()
 }
 
+func noRuleHint(server string) string {
+	return "check the spelling of " + server + ", and ask who keeps the policy"
+}
+
+// genuine reports whether all that is refused is signed as the rule asks, and
+// waits for someone.
+func (j *judgement) genuine() bool {
+	return !slices.ContainsFunc(j.asked(), func(r verify.Result) bool { return !j.fine(r) && !r.Has(verify.Verified) })
+}
+
 // signedByFew reports whether all that is refused was signed as it is listed, by
 // fewer than the rule wants.
 func (j *judgement) signedByFew() bool {
 	few := false
-	for _, r := range j.decision.Results() {
+	for _, r := range j.asked() {
 		if !j.fine(r) {
 			if few = r.Has(verify.Unsigned) && r.Signed == r.Digest && !r.Digest.IsZero(); !few {
 				return false
@@ -168,7 +201,7 @@ func (j *judgement) signedByFew() bool {
 // first returns the first definition with a reason, as a word for a shell;
 // empty if there is none.
 func (j *judgement) first(reason verify.Reason) string {
-	for _, r := range j.decision.Results() {
+	for _, r := range j.asked() {
 		if r.Has(reason) {
 			return quoteWords([]string{lock.ID(r.Kind, r.Name)})
 		}

@@ -20,7 +20,9 @@ func TestPlaceKeeps(t *testing.T) {
 	approve := func(server, audience, key string) []string {
 		return []string{"approve", server, "l.json", "--listing", l.ListingDigest, "--audience", audience, "--expires", "1d", "--sign", "key=" + key, "--out", "f.json"}
 	}
-	unsigned := []string{"approve", "one", "l.json", "--listing", l.ListingDigest, "--audience", "staging", "--expires", "1d", "--out", "s.json"}
+	unsigned := func(audience, expires string) []string {
+		return []string{"approve", "one", "l.json", "--listing", l.ListingDigest, "--audience", audience, "--expires", expires, "--out", "s.json"}
+	}
 	for _, tt := range []struct {
 		args []string
 		lost string // empty: it is written
@@ -32,9 +34,9 @@ func TestPlaceKeeps(t *testing.T) {
 		{approve("one", "production", "a.key"), "definitions/v1, about one, which would be lost"},
 		{[]string{"revoke", "one", "--number", "1", "--next-update", "1d", "--key", "a.key", "--bundle", "f.json"}, "definitions/v1, about one"},
 		{[]string{"attest", "one", "l.json", "--type", "https://acme.example/x/v1", "--predicate", "p.json", "--key", "a.key", "--bundle", "f.json"}, "definitions/v1, about one"},
-		{unsigned, ""},
-		{append(unsigned, "--audience", "production"), "approval/v1, about one, for staging, which would be lost"},
-		{append(unsigned, "--expires", "2d"), ""},
+		{unsigned("staging", "1d"), ""},
+		{unsigned("production", "1d"), "approval/v1, about one, for staging, which would be lost"},
+		{unsigned("staging", "2d"), ""},
 	} {
 		before := contents(t, ".")
 		want := ExitYes

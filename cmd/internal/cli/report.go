@@ -45,10 +45,19 @@ func newEntry(j *judgement, outcome error) entry {
 	e := entry{server: j.server, judgement: j, err: outcome}
 	if j.entry != nil && j.compare && j.source != "" { // the lockfile itself differs from nothing
 		e.changes = j.entry.Diff(j.listing)
-		e.info = lock.CompareInfo(j.entry.Info, j.listing.Info())
+		e.info = compareInfo(j.entry.Info, j.listing.Info(), j.launch)
 		e.launch = launchNote(j.entry.Source, j.launch)
 	}
 	return e
+}
+
+// compareInfo lists what a server says of itself otherwise than before. Files may
+// lack its answer to initialize.
+func compareInfo(before, now lock.Info, launch lock.Source) []lock.Field {
+	if now == (lock.Info{}) && launch.IsZero() {
+		return nil
+	}
+	return lock.CompareInfo(before, now)
 }
 
 // launchNote says that a server is launched in another way than the lockfile

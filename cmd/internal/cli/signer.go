@@ -66,7 +66,7 @@ func (f *signerFlags) check() error {
 	case f.noTimestamp && (f.cert == "" || f.tsa != ""):
 		return usage("leave it out", "--no-timestamp stands in the place of --tsa, with --cert")
 	case f.cert != "" && (f.tsa == "" && !f.noTimestamp || f.chain == ""):
-		return usage(ways, "signing with a certificate needs --tsa, and --chain with the certificates up to the root")
+		return usage(ways, "signing with a certificate needs --tsa (or --no-timestamp), and --chain with the certificates up to the root")
 	}
 	return nil
 }

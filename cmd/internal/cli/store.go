@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -201,8 +202,36 @@ func (s *store) addRecorded(trust *verify.Trust, server *lock.Server, builtin bo
 				added = append(added, role+d.Hex())
 			}
 		}
+		stamps, err := s.addStamping(trust, e, builtin)
+		if err != nil {
+			return nil, err
+		}
+		if stamps {
+			added = append(added, "tsa:"+e.Trust[0].Hex())
+		}
 	}
 	return added, nil
+}
+
+// addStamping makes the root of a certificate that of its timestamps as well, if
+// the lock records one for both.
+func (s *store) addStamping(trust *verify.Trust, e lock.Evidence, builtin bool) (bool, error) {
+	if !builtin || len(e.Trust) != 1 || e.Signer.Root != e.Trust[0].String() {
+		return false, nil
+	}
+	data, err := s.blob(e.Bundle)
+	if err != nil || data == nil {
+		return false, err
+	}
+	u, err := verify.Inspect(data)
+	if err != nil || len(u.Timestamps) == 0 {
+		return false, nil // it is judged as it is
+	}
+	i := slices.IndexFunc(trust.Roots, func(c *x509.Certificate) bool { return sha256.Sum256(c.Raw) == e.Trust[0] })
+	if i >= 0 {
+		trust.TSAs = append(trust.TSAs, trust.Roots[i])
+	}
+	return i >= 0, nil
 }
 
 // addMaterial adds one key or root, and returns what it is; empty if it is not

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,4 +70,35 @@ func printUsage(cmd *cobra.Command) error {
 		fmt.Fprintf(w, "\nFlags of every command, see %s --help: %s\n", cmd.Root().Name(), strings.Join(every, ", "))
 	}
 	return nil
+}
+
+// A once is a flag that has one value: a second one would silently take its
+// place.
+type once struct {
+	pflag.Value
+	given bool
+}
+
+func (o *once) Set(s string) error {
+	if o.given {
+		return errors.New("it is given twice")
+	}
+	o.given = true
+	return o.Value.Set(s)
+}
+
+// onceEach makes an error of a second value of all flags that have one.
+func onceEach(cmd *cobra.Command) {
+	one := func(f *pflag.Flag) {
+		_, list := f.Value.(pflag.SliceValue)
+		_, done := f.Value.(*once)
+		if !list && !done && f.Value.Type() != "bool" && f.Value.Type() != "stringToString" {
+			f.Value = &once{Value: f.Value}
+		}
+	}
+	cmd.Flags().VisitAll(one)
+	cmd.PersistentFlags().VisitAll(one)
+	for _, c := range cmd.Commands() {
+		onceEach(c)
+	}
 }
