@@ -82,6 +82,9 @@ func loopback(host string) bool {
 
 // fetchClient lists an entry of a host's configuration.
 func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
+	if len(a.live.headers) > 0 {
+		return nil, usage("the entry says which headers are sent", "--header is for a URL")
+	}
 	e := s.entry
 	if e == nil {
 		var err error

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpsign/mcpsign/cmd/internal/hosts"
 	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
 )
 
 // concealed stands for what is not shown since it may be a secret. Three dots
@@ -102,22 +103,52 @@ func endpointText(endpoint string) string {
 	return quoteWords([]string{strings.Join(parts, "/")})
 }
 
-// commandText returns a command without the arguments that look like a secret.
-// One that a shell or an interpreter could make something of is shown all the
-// same: code must not pass for a secret.
+// commandText returns a command without what looks like a secret in its
+// arguments. What says which code is run must not pass for one: the package or
+// script that the command is known to name is shown, and where none is known, the
+// word behind a flag, which may be a package.
 func commandText(command []string) string {
+	runs := verify.LaunchOf(command)
 	words := make([]string, len(command))
 	for i, word := range command {
-		words[i] = word
-		if !isSecret(command, i) || strings.ContainsAny(word, " \t\r\n;|&<>()`'\"") {
-			continue
-		}
-		words[i] = concealed
-		if name, _, ok := strings.Cut(word, "="); ok && (strings.HasPrefix(name, "-") || secretName(name)) && !secretText(name) {
+		name, value, assigned := strings.Cut(word, "=")
+		switch known := runs != (verify.Launch{}); {
+		case i == 0, known && (word == runs.Package || word == runs.Script):
+			words[i] = word
+		case assigned && isSecret(command, i) && wholly(value) && !secretText(name):
 			words[i] = name + "=" + concealed
+		case !assigned && known && isSecret(command, i) && wholly(word) && !strings.Contains(word, "://"):
+			words[i] = concealed
+		default:
+			words[i] = secretRun().ReplaceAllStringFunc(word, concealRun)
 		}
 	}
 	return quoteWords(words)
+}
+
+// secretRun is a text that can be a token, a password in most cases, or a URL.
+// Shells and interpreters call nothing without other characters.
+var secretRun = lazily(`[A-Za-z0-9._~+/=:@%-]+`)
+
+// wholly reports whether a text is nothing but a token.
+func wholly(text string) bool { return secretRun().FindString(text) == text }
+
+// userInfo is the beginning of a URL with a password.
+var userInfo = lazily(`^([A-Za-z][A-Za-z0-9+.-]*://)[^/@]*:[^/@]+@`)
+
+// concealRun returns a run without what looks like a secret: of a URL what stands
+// before the host, else what stands behind the name, if there is one.
+func concealRun(run string) string {
+	name, value, assigned := strings.Cut(run, "=")
+	switch {
+	case userInfo().MatchString(run):
+		return userInfo().ReplaceAllString(run, "${1}"+concealed+"@")
+	case assigned && !secretText(name):
+		return name + "=" + concealRun(value)
+	case secretText(run):
+		return concealed
+	}
+	return run
 }
 
 // listWords returns names as a list.
