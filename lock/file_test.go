@@ -489,6 +489,12 @@ func TestSourceRoundTrip(t *testing.T) {
 		{"none", lock.Source{}, true},
 		{"command", lock.Source{Command: []string{"npx", "-y", "@acme/weather-mcp@1.4.2", "", "\u202e"}}, true},
 		{"entry", lock.Source{Client: "cursor/weather", Command: []string{"uvx", "${env:X}"}, Env: []string{"A", "B"}}, true},
+		{"entry with a working directory", lock.Source{Client: "cursor/weather", Command: []string{"uvx"}, Dir: "${workspaceFolder}/\u202es", Env: []string{"A"}}, true},
+		{"working directory without an entry", lock.Source{Command: []string{"uvx"}, Dir: "s"}, false},
+		{"working directory of a URL", lock.Source{Client: "cursor/weather", URL: "https://a.example/", Dir: "s"}, false},
+		{"working directory alone", lock.Source{Dir: "s"}, false},
+		{"working directory with NUL", lock.Source{Client: "cursor/weather", Command: []string{"uvx"}, Dir: "a\x00"}, false},
+		{"working directory of no UTF-8", lock.Source{Client: "cursor/weather", Command: []string{"uvx"}, Dir: "a\xff"}, false},
 		{"url", lock.Source{URL: "https://weather.acme.example:8443/mcp", Env: []string{"TOKEN"}, Headers: []lock.Header{{"Authorization", "Bearer ${TOKEN}"}}}, true},
 		{"both", lock.Source{Command: []string{"x"}, URL: "https://a.example/"}, false},
 		{"neither", lock.Source{Client: "cursor/weather"}, false},
@@ -548,15 +554,26 @@ func TestSourceSame(t *testing.T) {
 	command := lock.Source{Command: []string{"npx", "a"}}
 	read := lock.Source{Command: command.Command, Artifacts: artifacts(1, lock.Artifact{File: "a", Digest: map[string]string{"sha256": strings.Repeat("a", 64)}})}
 	url := lock.Source{URL: "https://a.example/mcp"}
+	entry := lock.Source{Client: "cursor/a", Command: command.Command, Dir: "s", Env: []string{"A", "B"}}
 	for _, test := range []struct {
 		a, b lock.Source
 		want bool
 	}{
-		{command, lock.Source{Client: "cursor/a", Command: []string{"npx", "a"}, Env: []string{"A"}}, true},
+		{command, lock.Source{Client: "cursor/a", Command: []string{"npx", "a"}}, true},
+		{command, lock.Source{Command: command.Command, Env: []string{}}, true},
+		{command, lock.Source{Client: "cursor/a", Command: command.Command, Env: []string{"A"}}, false},
+		{command, lock.Source{Client: "cursor/a", Command: command.Command, Dir: "s"}, false},
+		{entry, entry, true},
+		{entry, lock.Source{Client: "vscode/b", Command: command.Command, Dir: "s", Env: []string{"A", "B"}}, true},
+		{entry, lock.Source{Client: "cursor/a", Command: command.Command, Dir: "t", Env: []string{"A", "B"}}, false},
+		{entry, lock.Source{Client: "cursor/a", Command: command.Command, Dir: "s", Env: []string{"A", "C"}}, false},
+		{entry, lock.Source{Client: "cursor/a", Command: command.Command, Dir: "s", Env: []string{"A"}}, false},
 		{command, lock.Source{Command: []string{"npx", "a", "b"}}, false},
 		{command, read, true},
 		{command, lock.Source{Command: []string{"npx a"}}, false},
-		{url, lock.Source{URL: "https://a.example/other"}, true},
+		{url, lock.Source{URL: "https://a.example/mcp", Headers: []lock.Header{{"A", "b"}}}, true},
+		{url, lock.Source{URL: "https://a.example/mcp", Env: []string{"TOKEN"}}, true},
+		{url, lock.Source{URL: "https://a.example/other"}, false},
 		{url, lock.Source{URL: "http://a.example/mcp"}, false},
 		{url, lock.Source{URL: "https://a.example:8443/mcp"}, false},
 		{url, command, false},

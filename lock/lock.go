@@ -48,6 +48,7 @@
 //	      "source": {                      how it was launched, absent if the listing came from files
 //	        "client": "cursor/weather",    absent unless a host's configuration names the rest
 //	        "command": ["npx", "weather"], or "url"
+//	        "cwd": "sub",                  of the command, as that configuration writes it, absent if it sets none
 //	        "env": ["ACME_TOKEN"]          names alone, absent if there are none; so are "headers" of a URL
 //	        "artifacts": [                 what the command launched, as it was read there, absent if it was not
 //	          {"purl": "pkg:npm/weather@1.4.2", or "file", "digest": {"sha512": HEX}}

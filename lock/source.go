@@ -18,8 +18,9 @@ import (
 type Source struct {
 	Client  string   // HOST/SERVER if an entry of a host's configuration says the rest
 	Command []string // program and arguments, as the user or the entry wrote them
+	Dir     string   // working directory of Command, as the entry writes it; empty if it sets none
 	URL     string   // http or https, without user, query and fragment; either Command or URL
-	Env     []string // names of environment variables the entry sets or the headers name, sorted
+	Env     []string // names of environment variables that the entry sets, or that it or the headers name, sorted
 	Headers []Header // sent to URL, sorted by name
 
 	// Artifacts are what Command launches, as it was read on the machine that
@@ -62,17 +63,20 @@ func (s Source) IsZero() bool { return len(s.Command) == 0 && s.URL == "" }
 
 // empty reports whether there is nothing in s.
 func (s *Source) empty() bool {
-	return s.IsZero() && s.Client == "" && len(s.Env)+len(s.Headers)+len(s.Artifacts) == 0
+	return s.IsZero() && s.Client == "" && s.Dir == "" && len(s.Env)+len(s.Headers)+len(s.Artifacts) == 0
 }
 
-// Same reports whether s and t are launched alike: the same command, or servers
-// of the same origin. What the command launches, which is another thing with
-// each release, is not compared. A Source that names no launch is like no other.
+// Same reports whether s and t are launched alike: the same command in the same
+// working directory with environment variables of the same names, or the same
+// URL. All are compared as they are written. Values of variables, headers with
+// the variables they name, and the entry's name are not compared, nor is what the
+// command launches, which is another thing with each release. A Source that names
+// no launch is like no other.
 func (s Source) Same(t Source) bool {
 	if s.IsZero() || t.IsZero() {
 		return false
 	}
-	return slices.Equal(s.Command, t.Command) && s.Origin() == t.Origin()
+	return slices.Equal(s.Command, t.Command) && s.Dir == t.Dir && s.URL == t.URL && (s.URL != "" || slices.Equal(s.Env, t.Env))
 }
 
 // Origin returns scheme, host and port of the URL; empty if there is none.
@@ -93,6 +97,8 @@ func (s *Source) check() error {
 		return fmt.Errorf("a source has more than %d arguments, variables or headers", maxSource)
 	case len(s.Command) > 0 && (s.Command[0] == "" || len(s.Headers) > 0):
 		return errors.New("a command has a program and no headers")
+	case s.Dir != "" && (s.Client == "" || s.URL != ""):
+		return errors.New("only the command of a client's entry has a working directory")
 	case len(s.Artifacts) > maxArtifacts || s.URL != "" && len(s.Artifacts) > 0:
 		return fmt.Errorf("a source has more than %d artifacts, or has some at a URL", maxArtifacts)
 	case s.URL != "" && checkURL(s.URL) != nil:
@@ -100,7 +106,7 @@ func (s *Source) check() error {
 	case s.Client != "" && strings.Count(s.Client, "/") == 0:
 		return fmt.Errorf("client %s is not HOST/SERVER", Visible(s.Client))
 	}
-	for _, text := range slices.Concat(s.Command, []string{s.Client}) {
+	for _, text := range slices.Concat(s.Command, []string{s.Client, s.Dir}) {
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 			return fmt.Errorf("the source has the text %q", text)
 		}
@@ -161,6 +167,7 @@ func (s *Source) format(w *writer) {
 	w.open('{')
 	w.optional("client", s.Client)
 	w.strings("command", s.Command)
+	w.optional("cwd", s.Dir)
 	w.optional("url", s.URL)
 	w.strings("env", s.Env)
 	if len(s.Headers) > 0 {
@@ -204,6 +211,8 @@ func readSource(r *canonical.Reader) (Source, error) {
 			s.Client, err = r.String()
 		case "command":
 			s.Command, err = readStrings(r)
+		case "cwd":
+			s.Dir, err = r.String()
 		case "url":
 			s.URL, err = r.String()
 		case "env":

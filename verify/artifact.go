@@ -63,12 +63,12 @@ func (c counted) named() []string {
 	return names
 }
 
-// launchText describes a launch for people, fit for a terminal: the origin or
+// launchText describes a launch for people, fit for a terminal: the URL or
 // the command, what was read of that, and what makes that no matter.
 func launchText(s lock.Source) string {
 	switch {
 	case s.URL != "":
-		return shown(s.Origin())
+		return shown(s.URL)
 	case len(s.Command) == 0:
 		return "files"
 	}

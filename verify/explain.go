@@ -184,11 +184,23 @@ func (d *Decision) sourceNeed(vouching []counted) (Need, bool) {
 		}
 	}
 	if entry != nil && !entry.Source.IsZero() {
-		wants = append(wants, "the launch that was approved: "+launchText(entry.Source))
+		wants = append(wants, "the launch that was approved: "+launchText(entry.Source)+surroundings(entry.Source))
 	}
 	n.Want = strings.Join(wants, ", and ")
-	n.Found = append(n.Found, Found{"launched as " + launchText(now), n.Met})
+	n.Found = append(n.Found, Found{"launched as " + launchText(now) + surroundings(now), n.Met})
 	return n, len(wants) > 0
+}
+
+// surroundings describes what a command or URL is launched with.
+func surroundings(s lock.Source) string {
+	text := ""
+	if s.Dir != "" {
+		text += ", in " + shown(s.Dir)
+	}
+	if len(s.Env) > 0 {
+		text += ", with the environment " + shown(strings.Join(s.Env, ", "))
+	}
+	return text
 }
 
 func (d *Decision) pinNeed(def lock.Definition) Need {

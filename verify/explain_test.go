@@ -128,6 +128,27 @@ rules:
 	check("a", strings.Repeat("policy.yaml 3: undecided not_locked\n  pin false: pinned as it is\n", 2))
 }
 
+// A launch that differs in its surroundings alone is explained by these.
+func TestExplainSurroundings(t *testing.T) {
+	r := ask(listing(t, ab))
+	r.Lock = unsigned(t, ab)
+	r.Lock.Source = lock.Source{Client: "cursor/weather", Command: []string{"npx", "weather"}}
+	r.Source = lock.Source{Client: "cursor/weather", Command: []string{"npx", "weather"}, Dir: "s\u202eub", Env: []string{"ACME_KEY", "TZ"}}
+	got := explained(newVerifier(t, nil, Trust{}).Decide(r).Explain(lock.Tool, "a"))
+	for _, want := range []string{
+		"source false: the launch that was approved: npx weather\n",
+		"launched as npx weather, in s\\u{202e}ub, with the environment ACME_KEY, TZ\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	r.Lock.Source, r.Source = lock.Source{URL: "https://a.example/one"}, lock.Source{URL: "https://a.example/two"}
+	if got := explained(newVerifier(t, nil, Trust{}).Decide(r).Explain(lock.Tool, "a")); !strings.Contains(got, "approved: https://a.example/one\n") || !strings.Contains(got, "as https://a.example/two\n") {
+		t.Errorf("got %s", got)
+	}
+}
+
 // A need that is not met keeps a definition from being allowed, and one that is
 // denied or undecided has such a need.
 func TestExplainAgrees(t *testing.T) {

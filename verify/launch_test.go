@@ -162,7 +162,9 @@ func TestSource(t *testing.T) {
 		{"as approved, another than signed", evil, evil, "allow verified, source_unbound", "deny source_unbound"},
 		{"another than both", good, evil, "undecided verified, source_unbound, source_changed", "deny source_unbound"},
 		{"from files", good, lock.Source{}, "allow verified", "deny source_unbound"},
-		{"another path of the origin", lock.Source{URL: "https://weather.acme.example/a"}, lock.Source{URL: "https://weather.acme.example/b"}, "allow verified", "allow verified"},
+		{"another path of the origin", lock.Source{URL: "https://weather.acme.example/a"}, lock.Source{URL: "https://weather.acme.example/b"}, "undecided verified, source_changed", "undecided verified, source_changed"},
+		{"another environment", good, lock.Source{Command: good.Command, Env: []string{"ACME_UNITS"}}, "undecided verified, source_changed", "undecided verified, source_changed"},
+		{"another working directory", lock.Source{Client: "cursor/weather", Command: good.Command}, lock.Source{Client: "cursor/weather", Command: good.Command, Dir: "sub"}, "undecided verified, source_changed", "undecided verified, source_changed"},
 		{"another origin", lock.Source{URL: "https://weather.acme.example/a"}, lock.Source{URL: "https://evil.example/a"}, "undecided verified, source_unbound, source_changed", "deny source_unbound"},
 		{"another program", command("npx -y weather@1.4.2"), good, "undecided verified, source_changed", "undecided verified, source_changed"},
 	} {

@@ -44,7 +44,10 @@
 // Check, diff and approve without SOURCE, and list, digest, check and diff with
 // --all, launch what the lockfile records; --run allows that where there is no
 // terminal to ask at, and so it does for a client's entry that is in the project's
-// own folder. With --all client:HOST they and lock are about every entry there.
+// own folder. Who is asked sees all of the launch but for secrets: the command, its
+// working directory and the names of variables, or the URL and its headers; of
+// an entry, what it says now. With --all client:HOST they and lock are about
+// every entry there.
 //
 // # Statements
 //
@@ -102,8 +105,9 @@
 //
 // MCPSIGN_PASSWORD is the passphrase of private keys; a server that is started
 // does not see it. Headers name variables, --header 'Authorization: Bearer
-// ${TOKEN}'; an ${input:ID} of VS Code is MCPSIGN_INPUT_ID. SOURCE_DATE_EPOCH is
-// the default for --sequence.
+// ${TOKEN}', or a file, 'Authorization: @FILE', which has to be given each time:
+// a lockfile can't have a file read. An ${input:ID} of VS Code is
+// MCPSIGN_INPUT_ID. SOURCE_DATE_EPOCH is the default for --sequence.
 //
 // # Exit codes
 //

@@ -91,6 +91,7 @@ type (
 	sourceDoc struct {
 		Client  string            `json:"client,omitempty"`
 		Command []string          `json:"command,omitempty"`
+		Dir     string            `json:"cwd,omitempty"`
 		URL     string            `json:"url,omitempty"`
 		Env     []string          `json:"env,omitempty"`
 		Headers map[string]string `json:"headers,omitempty"`
@@ -128,7 +129,7 @@ func lockDocument(f *lock.File) lockDoc {
 func serverDocument(s *lock.Server) serverDoc {
 	d := serverDoc{Name: s.Name, Info: infoDocument(s.Info), Signed: []signedDoc{}}
 	if from := s.Source; !from.IsZero() {
-		d.Source = &sourceDoc{from.Client, from.Command, from.URL, from.Env, nil, artifactDocs(from.Artifacts)}
+		d.Source = &sourceDoc{from.Client, from.Command, from.Dir, from.URL, from.Env, nil, artifactDocs(from.Artifacts)}
 		for _, h := range from.Headers {
 			if d.Source.Headers == nil {
 				d.Source.Headers = map[string]string{}

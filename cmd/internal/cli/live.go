@@ -38,6 +38,7 @@ func (a *app) fetchLive(ctx context.Context, s source) (*fetched, error) {
 			return nil, err
 		}
 		templates = append(templates, s.headers...)
+		slices.SortFunc(templates, byName)
 		header, env, err := a.expandHeaders(templates)
 		if err != nil {
 			return nil, err
@@ -50,6 +51,9 @@ func (a *app) fetchLive(ctx context.Context, s source) (*fetched, error) {
 			f.launch = lock.Source{URL: withoutSecrets(s.url), Env: env, Headers: templates}
 			if f.launch.URL != s.url {
 				f.notes = append(f.notes, "the lockfile does not record the query of a URL: --all will ask "+lock.Visible(f.launch.URL))
+			}
+			if i := slices.IndexFunc(templates, func(h lock.Header) bool { return strings.HasPrefix(h.Value, "@") }); i >= 0 {
+				f.notes = append(f.notes, "no file is read because a lockfile says so: --header for "+lock.Visible(templates[i].Name)+" has to be given each time")
 			}
 		}
 		return f, err
@@ -78,9 +82,15 @@ func loopback(host string) bool {
 
 // fetchClient lists an entry of a host's configuration.
 func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
-	e, err := a.clientEntry(s.client)
-	if err != nil {
-		return nil, err
+	if len(a.live.headers) > 0 {
+		return nil, usage("the entry says which headers are sent", "--header is for a URL")
+	}
+	e := s.entry
+	if e == nil {
+		var err error
+		if e, err = a.clientEntry(s.client); err != nil {
+			return nil, err
+		}
 	}
 	if e.Transport == hosts.SSE {
 		return nil, fail(ExitServer, fmt.Errorf("%s has the HTTP transport of protocol version 2024-11-05, which is not supported", e), "see whether the server has an endpoint for streamable HTTP")
@@ -104,7 +114,7 @@ func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
 		return nil, err
 	}
 	f.launch = clientSource(e)
-	f.notes = append(append(f.notes, fmt.Sprintf("the entry is %s", e)), e.Notes...)
+	f.notes = append(append(f.notes, fmt.Sprintf("the entry is %s, and launches %s", e, showEntry(e))), e.Notes...)
 	if e.Disabled {
 		f.notes = append(f.notes, "the entry is disabled: the host does not start it")
 	}
@@ -116,17 +126,11 @@ func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
 // before the user's.
 func (a *app) mayLaunchEntries(entries []*hosts.Entry) error {
 	var file string
-	var what []string
+	var what []shownLaunch
 	for _, e := range entries {
-		if !e.Project {
-			continue
-		}
-		file = e.File
-		switch s := clientSource(e); {
-		case s.URL != "" || secretArgument(s.Command) < 0:
-			what = append(what, launchText(s))
-		default:
-			what = append(what, quoteWords(s.Command[:1])+" ...")
+		if e.Project {
+			file = e.File
+			what = append(what, showEntry(e))
 		}
 	}
 	return a.mayLaunch(file, what)
@@ -165,7 +169,7 @@ func home(getenv func(string) string) string {
 // clientSource is what a lockfile records of an entry: what is written there,
 // names instead of values.
 func clientSource(e *hosts.Entry) lock.Source {
-	s := lock.Source{Client: e.Host + "/" + e.Server, Command: e.Command}
+	s := lock.Source{Client: e.Host + "/" + e.Server, Command: e.Command, Dir: e.Dir}
 	s.Env = slices.Compact(slices.Sorted(slices.Values(slices.Concat(e.Env, e.Variables))))
 	if e.URL != "" {
 		s.URL = withoutSecrets(e.URL)
@@ -224,8 +228,18 @@ func parseHeaders(values []string) ([]lock.Header, error) {
 		}
 		list = append(list, lock.Header{Name: name, Value: value})
 	}
-	slices.SortFunc(list, func(a, b lock.Header) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, byName)
 	return list, nil
+}
+
+func byName(a, b lock.Header) int { return strings.Compare(a.Name, b.Name) }
+
+// withoutHeaders returns the headers whose fields are not among others, of which
+// the names are canonical.
+func withoutHeaders(list, others []lock.Header) []lock.Header {
+	return slices.DeleteFunc(slices.Clone(list), func(h lock.Header) bool {
+		return slices.ContainsFunc(others, func(o lock.Header) bool { return o.Name == http.CanonicalHeaderKey(h.Name) })
+	})
 }
 
 // expandHeaders puts values in the place of variables and files, and returns

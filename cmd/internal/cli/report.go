@@ -60,25 +60,6 @@ func compareInfo(before, now lock.Info, launch lock.Source) []lock.Field {
 	return lock.CompareInfo(before, now)
 }
 
-// launchNote says that a server is launched in another way than the lockfile
-// records.
-func launchNote(recorded, now lock.Source) string {
-	if recorded.IsZero() || now.IsZero() || recorded.Same(now) {
-		return ""
-	}
-	return fmt.Sprintf("%s (recorded) %s (now)", launchText(recorded), launchText(now))
-}
-
-func launchText(s lock.Source) string {
-	switch {
-	case s.URL != "":
-		return quoteWords([]string{s.Origin()})
-	case len(s.Command) == 0:
-		return "files"
-	}
-	return quoteWords(s.Command)
-}
-
 // report writes what was found and returns the error that it comes down to.
 func (a *app) report(r *report) error {
 	var outcomes []error

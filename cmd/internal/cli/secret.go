@@ -94,21 +94,30 @@ func checkSecrets(s lock.Source) error {
 }
 
 // secretArgument returns the index of the first argument that looks like a
-// secret, -1 if none does: by itself, after = or after a flag of such a name.
+// secret, -1 if none does.
 func secretArgument(argv []string) int {
-	for i, arg := range argv {
-		name, value, assigned := strings.Cut(arg, "=")
-		switch {
-		case i == 0 || variable().MatchString(arg) || strings.HasPrefix(value, "$"):
-		case secretText(arg), assigned && value != "" && (secretName(name) || secretText(value)):
+	for i := range argv {
+		if isSecret(argv, i) {
 			return i
-		case i+1 < len(argv) && strings.HasPrefix(arg, "-") && !assigned && secretName(arg):
-			if next := argv[i+1]; !strings.HasPrefix(next, "-") && !strings.HasPrefix(next, "$") && !isPath(next) {
-				return i + 1
-			}
 		}
 	}
 	return -1
+}
+
+// isSecret reports whether an argument looks like a secret: by itself, after = or
+// after a flag of such a name. The program does not.
+func isSecret(argv []string, i int) bool {
+	arg := argv[i]
+	if i == 0 || variable().MatchString(arg) {
+		return false
+	}
+	name, value, assigned := strings.Cut(arg, "=")
+	if !strings.HasPrefix(value, "$") && (secretText(arg) || assigned && value != "" && (secretName(name) || secretText(value))) {
+		return true
+	}
+	flag := argv[i-1]
+	return i > 1 && strings.HasPrefix(flag, "-") && !strings.Contains(flag, "=") && secretName(flag) &&
+		!strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "$") && !isPath(arg)
 }
 
 // isPath reports whether an argument names a file that holds something.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpsign/mcpsign/cmd/internal/hosts"
 	"github.com/mcpsign/mcpsign/cmd/internal/launch"
 	"github.com/mcpsign/mcpsign/lock"
 )
@@ -37,10 +38,11 @@ type source struct {
 	files   []string
 	command []string
 	url     string
-	client  string // HOST/SERVER
-	headers []lock.Header
-	allowed bool   // someone has said that the client's entry may be launched
-	dir     string // in which a command is started; empty: the working directory
+	client  string        // HOST/SERVER
+	headers []lock.Header // that the lockfile records
+	entry   *hosts.Entry  // of the client, as it was shown; nil: it is looked up
+	allowed bool          // someone has said that the client's entry may be launched
+	dir     string        // in which a command is started; empty: the working directory
 }
 
 // sourceOf splits the arguments of a command in the first n, none or NAME, and

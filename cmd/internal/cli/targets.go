@@ -119,7 +119,7 @@ func (a *app) allTargets(cmd *cobra.Command, st *store, list []string, f *allFla
 			return nil, err
 		}
 		for _, e := range entries {
-			targets = append(targets, target{name: e.Server, source: source{client: e.Host + "/" + e.Server, allowed: true}})
+			targets = append(targets, target{name: e.Server, source: source{client: e.Host + "/" + e.Server, entry: e, allowed: true}})
 		}
 	}
 	return targets, nil
@@ -132,13 +132,16 @@ func (a *app) recorded(entry *lock.Server) target {
 	switch {
 	case from.Client != "":
 		t.source = source{client: from.Client, allowed: true} // by mayRun
-		e, err := a.clientEntry(from.Client)
-		if err == nil && !slices.Equal(e.Command, from.Command) || err == nil && withoutSecrets(e.URL) != from.URL {
-			err = fmt.Errorf("%s launches something else than when it was locked", t.source)
+		var err error
+		if t.source.entry, err = a.clientEntry(from.Client); err == nil {
+			if note := launchNote(from, clientSource(t.source.entry)); note != "" {
+				err = fmt.Errorf("%s launches something else than when it was locked: %s", t.source, note)
+			}
 		}
 		t.err = fail(ExitServer, err, "see what the entry says now, and then: mcpsign "+a.command+" "+entry.Name+" "+t.source.String())
 	case from.URL != "":
-		t.source = source{url: from.URL, headers: from.Headers}
+		t.source = source{url: from.URL}
+		t.source.headers, t.err = a.recordedHeaders(entry)
 	case len(from.Command) > 0:
 		t.source = source{command: from.Command}
 	default:
@@ -147,31 +150,65 @@ func (a *app) recorded(entry *lock.Server) target {
 	return t
 }
 
+// recordedHeaders returns the headers that the lockfile records, without those in
+// whose place others are given. None may have a file read: whoever wrote the
+// lockfile could have any file sent to the URL.
+func (a *app) recordedHeaders(entry *lock.Server) ([]lock.Header, error) {
+	given, err := parseHeaders(a.live.headers)
+	if err != nil {
+		return nil, err
+	}
+	rest := withoutHeaders(entry.Source.Headers, given)
+	for _, h := range rest {
+		if strings.HasPrefix(h.Value, "@") {
+			name := lock.Visible(h.Name)
+			return nil, usage("see that the file is for that server, then: mcpsign "+a.command+" "+entry.Name+" --header '"+name+": @FILE'",
+				fmt.Sprintf("%s: the lockfile has the header %s read from a file, %s, which only --header may", entry.Name, name, lock.Visible(h.Value)))
+		}
+	}
+	return rest, nil
+}
+
 // mayRun asks whether what the lockfile records may be launched. A lockfile
 // comes with a checkout, and anyone may have written into it.
 func (a *app) mayRun(targets []target) error {
-	var what []string
+	var what []shownLaunch
 	for _, t := range targets {
 		if t.err == nil {
-			what = append(what, t.source.String())
+			what = append(what, t.source.shown())
 		}
 	}
 	return a.mayLaunch(a.lock, what)
 }
 
+// shown returns what a source that is recorded launches: of a client's entry,
+// what that says now.
+func (s source) shown() shownLaunch {
+	if s.entry == nil {
+		return showSource(lock.Source{Command: s.command, URL: s.url, Headers: s.headers})
+	}
+	l := showEntry(s.entry)
+	l.with = append(l.with, "as "+s.String()+" says in "+lock.Visible(s.entry.File))
+	return l
+}
+
 // mayLaunch asks whether what a file says may be launched: --run, or someone at
 // the terminal.
-func (a *app) mayLaunch(file string, what []string) error {
+func (a *app) mayLaunch(file string, what []shownLaunch) error {
 	if a.live.run || a.offline || len(what) == 0 { // offline nothing is launched
 		return nil
 	}
 	const hint = "read it, then allow it with --run"
 	if !isTerminal(a.Stdin) || !isTerminal(a.Stderr) {
-		return fail(ExitInput, fmt.Errorf("%s says to launch %s", lock.Visible(file), strings.Join(what, "; ")), hint)
+		var all []string
+		for _, l := range what {
+			all = append(all, l.String())
+		}
+		return fail(ExitInput, fmt.Errorf("%s says to launch %s", lock.Visible(file), strings.Join(all, "; ")), hint)
 	}
 	fmt.Fprintf(a.Stderr, "%s launches:\n", lock.Visible(file))
-	for _, w := range what {
-		fmt.Fprintf(a.Stderr, "  %s\n", w)
+	for _, l := range what {
+		fmt.Fprint(a.Stderr, l.lines())
 	}
 	if !a.yes("Launch it? [y/N] ") {
 		return fail(ExitInput, errors.New("nothing was launched"), hint)

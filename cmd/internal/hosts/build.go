@@ -66,7 +66,7 @@ func (s System) build(h host, e *Entry, w *written) error {
 	e.Disabled = w.disabled
 	v := &values{written: *w, syntax: h.syntax, home: s.Home, dir: s.Dir, separator: s.separator()}
 	e.values = func() *values { return v }
-	e.describe()
+	e.describe(s.LookupEnv)
 	return nil
 }
 
@@ -145,15 +145,16 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// describe fills in the names and notes of e.
-func (e *Entry) describe() {
+// describe fills in the names, templates and notes of e. Gemini CLI's $name is a placeholder only if name is set.
+func (e *Entry) describe(lookup func(string) (string, bool)) {
 	w := &e.values().written
 	if e.Transport == Stdio {
 		e.Env = slices.AppendSeq(slices.Clone(w.forward), maps.Keys(w.env))
 		slices.Sort(e.Env)
 		e.Env = slices.Compact(e.Env)
 	} else {
-		e.Headers = w.headerNames()
+		x := &expander{values: e.values(), host: e.Host, dry: true, lookup: lookup}
+		e.Headers, e.Endpoint = x.templates(), x.urlTemplate(e.URL)
 	}
 	for _, member := range w.unread {
 		e.Notes = append(e.Notes, fmt.Sprintf("%s is not read: the server may get less than %s would give it", member, e.Host))

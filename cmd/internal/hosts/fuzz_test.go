@@ -34,6 +34,9 @@ func FuzzAll(f *testing.F) {
 			}
 		}
 		for _, e := range all {
+			if (e.Endpoint != "") != (e.URL != "") || len(e.Headers) > 0 && e.URL == "" {
+				t.Errorf("%#v: %q stands for %q, headers %q", e, e.Endpoint, e.URL, e.Headers)
+			}
 			if (e.Command != nil) == (e.URL != "") || (e.Transport == hosts.Stdio) != (e.Command != nil) || e.File != userFile[host].name {
 				t.Errorf("%#v: %q, %q, %s", e, e.Command, e.URL, e.Transport)
 			}
@@ -44,7 +47,7 @@ func FuzzAll(f *testing.F) {
 			if (l == nil) == (err == nil) {
 				t.Errorf("%s: %v, %v", e, l, err)
 			}
-			if !strings.Contains(string(text), secret) && strings.Contains(fmt.Sprintf("%+v %+v %v", e, l, err), secret) {
+			if !strings.Contains(string(text), secret) && strings.Contains(fmt.Sprintf("%+v %+v %v %q %q", e, l, err, e.Headers, e.Endpoint), secret) {
 				t.Errorf("%s prints a value", e)
 			}
 		}

@@ -77,9 +77,10 @@ type Entry struct {
 	Command   []string // program and arguments; may hold secrets; nil for a URL
 	Dir       string   // working directory; empty stands for the host's own
 	URL       string   // may hold secrets; empty for a command
+	Endpoint  string   // URL with three dots for a user, values of the query and the fragment, but for their placeholders
 
 	Env       []string // names of the variables that are set for the server, sorted
-	Headers   []string // names of the headers, as written, sorted
+	Headers   []Header // sorted by name
 	Variables []string // names of the variables that Resolve looks up, sorted
 	Disabled  bool     // the host does not start it
 	Notes     []string // what a person should know: other files that name the server, members that are not read

@@ -123,7 +123,7 @@ func TestNamesOnly(t *testing.T) {
 		t.Errorf("env %q, variables %q, notes %q", e.Env, e.Variables, e.Notes)
 	}
 	e = find(t, user("codex", server("codex", "url = \"https://a.example\"\nbearer_token_env_var = \"T\"\nhttp_headers = { x-b = \"s3cr3t\" }\nenabled = false"), nil), "codex", "x")
-	if !slices.Equal(e.Headers, []string{"Authorization", "x-b"}) || !slices.Equal(e.Variables, []string{"T"}) || !e.Disabled || e.Transport != hosts.HTTP {
+	if !slices.Equal(e.Headers, []hosts.Header{{"Authorization", "Bearer ${T}"}, {"x-b", "..."}}) || !slices.Equal(e.Variables, []string{"T"}) || !e.Disabled || e.Transport != hosts.HTTP {
 		t.Errorf("headers %q, variables %q", e.Headers, e.Variables)
 	}
 	for entry, want := range map[string]string{`{"url": "http://a"}`: hosts.SSE, `{"url": "http://a", "type": "http"}`: hosts.HTTP, `{"httpUrl": "http://a"}`: hosts.HTTP} {

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpsign/mcpsign/cmd/internal/hosts"
+	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
+)
+
+// concealed stands for what is not shown since it may be a secret. Three dots
+// alone could be an argument.
+const concealed = "[looks like a secret]"
+
+// A shownLaunch is a launch as whoever has to allow it sees it: all of it, fit for
+// a terminal, but for values of variables and what looks like a secret.
+type shownLaunch struct {
+	what string   // the command or the URL
+	with []string // "in DIR", "with A, B set" ...
+}
+
+// String returns it in one line.
+func (l shownLaunch) String() string { return strings.Join(append([]string{l.what}, l.with...), ", ") }
+
+// lines returns it as an item of a list, a line each.
+func (l shownLaunch) lines() string {
+	return "  " + strings.Join(append([]string{l.what}, l.with...), "\n    ") + "\n"
+}
+
+// launchText describes a launch that is recorded, or will be, in one line.
+func launchText(s lock.Source) string { return showSource(s).String() }
+
+// showSource returns a launch that is recorded, or will be.
+func showSource(s lock.Source) shownLaunch {
+	l := shownLaunch{what: "files"}
+	switch {
+	case s.URL != "":
+		l.what = endpointText(s.URL)
+	case len(s.Command) > 0:
+		l.what = commandText(s.Command)
+	}
+	l.in(s.Dir)
+	for _, h := range s.Headers {
+		l.header(h.Name, headerText(h))
+	}
+	if len(s.Env) > 0 && len(s.Headers) == 0 { // headers name their variables themselves
+		l.with = append(l.with, "with the environment "+listWords(s.Env))
+	}
+	return l
+}
+
+// showEntry returns what a client's entry launches.
+func showEntry(e *hosts.Entry) shownLaunch {
+	if e.URL != "" {
+		l := shownLaunch{what: endpointText(e.Endpoint)}
+		for _, h := range e.Headers {
+			l.header(h.Name, h.Template)
+		}
+		return l
+	}
+	l := shownLaunch{what: commandText(e.Command)}
+	l.in(e.Dir)
+	if len(e.Env) > 0 {
+		l.with = append(l.with, "with "+listWords(e.Env)+" set")
+	}
+	if len(e.Variables) > 0 {
+		l.with = append(l.with, "with the value of "+listWords(e.Variables))
+	}
+	return l
+}
+
+// in adds the working directory, if one is set.
+func (l *shownLaunch) in(dir string) {
+	if dir != "" {
+		l.with = append(l.with, "in "+quoteWords([]string{dir}))
+	}
+}
+
+func (l *shownLaunch) header(name, value string) {
+	l.with = append(l.with, "with the header "+quoteWords([]string{name + ": " + value}))
+}
+
+// headerText returns the value of a header as it is recorded, but for what is
+// written out and looks like a secret.
+func headerText(h lock.Header) string {
+	if !strings.Contains(h.Value, "${") && !strings.HasPrefix(h.Value, "@") && (secretName(h.Name) || secretText(h.Value)) {
+		return concealed
+	}
+	return h.Value
+}
+
+// endpointText returns a URL without the parts of its path that look like a
+// secret.
+func endpointText(endpoint string) string {
+	parts := strings.Split(endpoint, "/")
+	for i := 3; i < len(parts); i++ {
+		if path, _, _ := strings.Cut(parts[i], "?"); !strings.Contains(path, "$") && secretText(path) {
+			parts[i] = concealed + parts[i][len(path):]
+		}
+	}
+	return quoteWords([]string{strings.Join(parts, "/")})
+}
+
+// commandText returns a command without what looks like a secret in its
+// arguments. What says which code is run must not pass for one: the package or
+// script that the command is known to name is shown, and where none is known, the
+// word behind a flag, which may be a package.
+func commandText(command []string) string {
+	runs := verify.LaunchOf(command)
+	words := make([]string, len(command))
+	for i, word := range command {
+		name, value, assigned := strings.Cut(word, "=")
+		switch known := runs != (verify.Launch{}); {
+		case i == 0, known && (word == runs.Package || word == runs.Script):
+			words[i] = word
+		case assigned && isSecret(command, i) && wholly(value) && !secretText(name):
+			words[i] = name + "=" + concealed
+		case !assigned && known && isSecret(command, i) && wholly(word) && !strings.Contains(word, "://"):
+			words[i] = concealed
+		default:
+			words[i] = secretRun().ReplaceAllStringFunc(word, concealRun)
+		}
+	}
+	return quoteWords(words)
+}
+
+// secretRun is a text that can be a token, a password in most cases, or a URL.
+// Shells and interpreters call nothing without other characters.
+var secretRun = lazily(`[A-Za-z0-9._~+/=:@%-]+`)
+
+// wholly reports whether a text is nothing but a token.
+func wholly(text string) bool { return secretRun().FindString(text) == text }
+
+// userInfo is the beginning of a URL with a password.
+var userInfo = lazily(`^([A-Za-z][A-Za-z0-9+.-]*://)[^/@]*:[^/@]+@`)
+
+// concealRun returns a run without what looks like a secret: of a URL what stands
+// before the host, else what stands behind the name, if there is one.
+func concealRun(run string) string {
+	name, value, assigned := strings.Cut(run, "=")
+	switch {
+	case userInfo().MatchString(run):
+		return userInfo().ReplaceAllString(run, "${1}"+concealed+"@")
+	case assigned && !secretText(name):
+		return name + "=" + concealRun(value)
+	case secretText(run):
+		return concealed
+	}
+	return run
+}
+
+// listWords returns names as a list.
+func listWords(names []string) string {
+	words := make([]string, len(names))
+	for i, n := range names {
+		words[i] = quoteWords([]string{n})
+	}
+	return strings.Join(words, ", ")
+}
+
+// launchNote says how a server is launched otherwise than the lockfile records:
+// each part that differs, as it was and as it is. It is empty if none does.
+func launchNote(recorded, now lock.Source) string {
+	if recorded.IsZero() || now.IsZero() || recorded.Same(now) {
+		return ""
+	}
+	changed := func(was, is string) string { return fmt.Sprintf("%s (recorded) %s (now)", was, is) }
+	list := func(words ...string) string {
+		if len(words) == 0 || words[0] == "" { // no variable has that name
+			return "none"
+		}
+		return listWords(words)
+	}
+	was := launchText(lock.Source{Command: recorded.Command, URL: recorded.URL})
+	note := launchText(lock.Source{Command: now.Command, URL: now.URL})
+	if was != note {
+		note = changed(was, note)
+	} else if recorded.URL != now.URL || !slices.Equal(recorded.Command, now.Command) {
+		note += ", which is another in what looks like a secret"
+	}
+	if !slices.Equal(recorded.Env, now.Env) {
+		note += "; environment " + changed(list(recorded.Env...), list(now.Env...))
+	}
+	if recorded.Dir != now.Dir {
+		note += "; working directory " + changed(list(recorded.Dir), list(now.Dir))
+	}
+	return note
+}
