@@ -41,6 +41,7 @@ type Request struct {
 	Listing *lock.Listing
 	Lock    *lock.Server // nil: nothing is pinned
 	Source  lock.Source  // how the server is launched, and what was read of that, see Decision.Compares; the zero Source is bound to nothing
+	Doubt   string       // why something else may have been launched than Source says, for people; empty: there is no reason. With one no release names the launch, see Decision.Compares
 	Bundles [][]byte     // candidates of any kind, in any order, before those of the listing; 64 in all are looked at
 	Seen    []HighWater  // of this server, from earlier decisions
 	At      time.Time    // now; the zero time is an error
