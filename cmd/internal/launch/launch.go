@@ -1,6 +1,7 @@
 // Package launch reads, after a command was started, the digest of what it
 // launched: of a program or script the SHA-256 of its file, of an npm package
-// what npm recorded of the archive it installed for npx.
+// what npm recorded of the archive it installed for npx. Before the start it
+// looks for what would make npx run something else.
 //
 // It tells apart what a publisher released from what runs under its name. It is
 // no guard against code that runs on this machine already: whoever can write
@@ -35,36 +36,48 @@ import (
 // MaxFile is how many bytes a program or script may have: 1 GiB.
 const MaxFile = 1 << 30
 
-// A Command is what was started. The zero Command launches nothing that can be
-// read.
+// A Command is what is to be started.
 type Command struct {
-	Argv    []string  // program and arguments, without placeholders
-	Dir     string    // working directory; empty: this process's own
-	Env     []string  // "name=value", the last one of a name counts; nil: this process's own
-	Started time.Time // by the clock of the file system
+	Argv []string // program and arguments, without placeholders
+	Dir  string   // working directory; empty: this process's own
+	Env  []string // "name=value", the last one of a name counts; nil: this process's own
 }
 
-// Read returns what a command launched, as it is now. It starts nothing and
-// uses no network. The error says why nothing is known of it, which is no yes
-// and no no; it wraps the cause of a context that ended.
-func Read(ctx context.Context, c Command) (lock.Artifact, error) {
-	if c.Dir == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			return lock.Artifact{}, err
-		}
-		c.Dir = dir
-	}
+// A Run is a command that was started, with what its surroundings were before.
+// The zero Run launches nothing that can be read.
+type Run struct {
+	Command
+	started  time.Time // by the clock of the file system
+	takeover string    // by which npx runs something else than the command names; empty: nothing
+	other    string    // which npx may run in the place of what is in its cache; empty: nothing
+}
+
+// Before looks at the surroundings of a command that is about to be started:
+// what is started could put right what there was. It reads names of files, and
+// a package.json here and there, and only for npx.
+func Before(c Command) Run {
 	if c.Env == nil {
 		c.Env = os.Environ()
 	}
-	switch l := verify.LaunchOf(c.Argv); {
+	r := Run{Command: c, started: time.Now()}
+	if l := verify.LaunchOf(c.Argv); l.Launcher == "npx" {
+		r.lookAround(l)
+	}
+	return r
+}
+
+// Read returns what a command launched, as it is now. It starts nothing and
+// uses no network. A *DoubtError says that it may have launched something else
+// than it names. Any other error says why nothing is known of it, which is no
+// yes and no no; it wraps the cause of a context that ended.
+func (r *Run) Read(ctx context.Context) (lock.Artifact, error) {
+	switch l := verify.LaunchOf(r.Argv); {
 	case l.Launcher == "npx":
-		return c.npx(l)
+		return r.npx(l)
 	case l.Script != "":
-		return fileArtifact(ctx, l.Script, c.inDir(l.Script))
+		return fileArtifact(ctx, l.Script, r.inDir(l.Script))
 	case l.Program != "":
-		path, err := c.program()
+		path, err := r.program()
 		if err != nil {
 			return lock.Artifact{}, err
 		}
