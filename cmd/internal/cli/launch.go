@@ -21,7 +21,7 @@ func (a *app) readLaunch(ctx context.Context, got *fetched, d *verify.Decision) 
 	if len(got.ran.Argv) == 0 || len(verify.Steering(got.launch)) > 0 || !d.Compares(verify.LaunchOf(got.ran.Argv)) {
 		return false, nil
 	}
-	read, err := got.ran.Read(ctx)
+	read, err := got.ran.Read()
 	if ctx.Err() != nil {
 		return false, fail(ExitInternal, context.Cause(ctx), "")
 	}

@@ -177,7 +177,7 @@ func (a *app) listRemote(ctx context.Context, r mcp.Remote) (*fetched, error) {
 }
 
 func (a *app) listStdio(ctx context.Context, c mcp.Command) (*fetched, error) {
-	ran := launch.Before(launch.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env})
+	ran := launch.Before(ctx, launch.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env})
 	f, err := a.list(ctx, func(ctx context.Context) (*mcp.Listing, error) { return mcp.List(ctx, c) },
 		"run the command by itself and see whether it answers on standard output")
 	switch {

@@ -44,8 +44,8 @@ func wantError(t *testing.T, err error, part string) {
 
 // read reads what a command launches, as if it was started.
 func read(c Command) (lock.Artifact, error) {
-	r := Before(c)
-	return r.Read(context.Background())
+	r := Before(context.Background(), c)
+	return r.Read()
 }
 
 // Of a program and of a script the file is read that the command names, in its
@@ -115,6 +115,17 @@ func TestReadPath(t *testing.T) {
 
 var exe = map[bool]string{true: ".exe"}[onWindows]
 
+// What was started can't put right what it was: the file is read before.
+func TestReadBefore(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.js"), "evil")
+	r := Before(context.Background(), Command{Argv: []string{"node", "a.js"}, Dir: dir})
+	write(t, filepath.Join(dir, "a.js"), "signed")
+	if a, err := r.Read(); err != nil || a.Digest["sha256"] != sumOf("evil") {
+		t.Errorf("%v, %v", a, err)
+	}
+}
+
 // A context that ends is the cause that is returned.
 func TestReadEnds(t *testing.T) {
 	dir := t.TempDir()
@@ -122,8 +133,8 @@ func TestReadEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cause := errors.New("enough")
 	cancel(cause)
-	run := Before(Command{Argv: []string{"node", "a.js"}, Dir: dir})
-	_, err := run.Read(ctx)
+	r := Before(ctx, Command{Argv: []string{"node", "a.js"}, Dir: dir})
+	_, err := r.Read()
 	if !errors.Is(err, cause) {
 		t.Errorf("error = %v", err)
 	}
@@ -185,14 +196,14 @@ func (m *machine) run(t *testing.T, does func()) (lock.Artifact, error) {
 	if err == nil {
 		err = os.Chtimes(m.folder, long, long)
 	}
-	r := Before(m.command)
+	r := Before(context.Background(), m.command)
 	if does(); !m.unused && err == nil {
 		err = os.Chtimes(m.folder, time.Now(), time.Now())
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
-	return r.Read(context.Background())
+	return r.Read()
 }
 
 // own gives the project a file.
