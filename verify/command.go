@@ -43,11 +43,12 @@ func LaunchOf(command []string) Launch {
 
 // A launcher is a program that runs a package it is told the name of.
 type launcher struct {
-	verb    string   // the argument before its options, empty if there is none
-	flags   []string // options without a value
-	values  []string // options with one
-	pkg     []string // options whose value is the package; its command follows
-	resolve func(string) (coordinate, bool)
+	verb     string   // the argument before its options, empty if there is none
+	flags    []string // options without a value
+	values   []string // options with one
+	versions []string // options whose value is a version: anything else may name a file
+	pkg      []string // options whose value is the package; its command follows
+	resolve  func(string) (coordinate, bool)
 }
 
 // launcherOf returns what is known of a program.
@@ -60,9 +61,9 @@ func launcherOf(program string) (launcher, bool) {
 		}, true
 	case "uvx":
 		return launcher{
-			flags:  []string{"-q", "--quiet", "--isolated", "--offline", "--no-progress"},
-			values: []string{"-p", "--python"},
-			pkg:    []string{"--from"}, resolve: pypiPackage,
+			flags:    []string{"-q", "--quiet", "--isolated", "--offline", "--no-progress"},
+			versions: []string{"-p", "--python"},
+			pkg:      []string{"--from"}, resolve: pypiPackage,
 		}, true
 	case "docker", "podman":
 		return launcher{
@@ -129,12 +130,16 @@ func (l launcher) find(args []string) (word string, command *string, ok bool) {
 			return named[0], &arg, len(named) == 1
 		}
 		option, value, joined := strings.Cut(arg, "=")
-		takes := slices.Contains(l.values, option) || slices.Contains(l.pkg, option)
+		versioned := slices.Contains(l.versions, option)
+		takes := versioned || slices.Contains(l.values, option) || slices.Contains(l.pkg, option)
 		switch {
 		case takes && !joined && len(args) == 0, !takes && (joined || !slices.Contains(l.flags, option)):
 			return "", nil, false
 		case takes && !joined:
 			value, args = args[0], args[1:]
+		}
+		if versioned && !pythonVersion.MatchString(value) {
+			return "", nil, false
 		}
 		if slices.Contains(l.pkg, option) {
 			named = append(named, value)
@@ -152,6 +157,8 @@ func (c coordinate) hasCommand(command string) bool {
 }
 
 var (
+	pythonVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+){0,2}$`)
+
 	interpreter = regexp.MustCompile(`^(node|nodejs|python[0-9.]*w?)$`)
 	scriptFile  = regexp.MustCompile(`\.(js|mjs|cjs|ts|mts|cts|py|pyz)$`)
 	// Programs that run what their arguments or the working directory say.

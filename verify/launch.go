@@ -32,8 +32,9 @@ func (r *Request) isBound(rel attest.Release) bool { return r.Doubt == "" && bou
 // what says where programs, packages or libraries come from (see Steering), are
 // bound to nothing. Dependencies of a package, the interpreter, the arguments and
 // the rest of the environment are not looked at. What stands behind an image is
-// such arguments, and can replace the command of the image: a release that names
-// the image names every program in it.
+// such arguments, which can replace the command of the image, and the variables
+// that docker and podman set in a container are not looked at either: a release
+// that names an image names every program in it, however that is told to run.
 func bound(s lock.Source, rel attest.Release) bool {
 	if s.URL != "" {
 		return boundOrigin(s.Origin(), rel.Origins)

@@ -11,7 +11,8 @@
 // Nothing is read of uvx, docker and podman: uv keeps the digest of a wheel only
 // in the internal format of its cache, which changes between versions, and that
 // of an image by tag is the daemon's to tell. A digest that the command names is
-// read by package verify.
+// read by package verify. None of the three is configured by the folder it is
+// started in.
 package launch
 
 import (
