@@ -29,8 +29,9 @@ const maxRecord = 16 << 20
 // hexadecimal digits of the SHA-512 of the words that name the packages. npm from
 // version 11.6.1 touches that folder whenever npx runs something out of it, any
 // version does when it installs. So a folder that was touched since the command
-// was started is what npx ran. One that was not, or is not there, counts if there
-// was nothing that npx could take before it.
+// was started is what npx ran, unless what ran in its place touched it as well,
+// which nothing shows. One that was not, or is not there, counts if there was
+// nothing that npx could take before it.
 func (r *Run) npx(l verify.Launch) (lock.Artifact, error) {
 	if r.takeover != "" {
 		return lock.Artifact{}, &DoubtError{l.Name, r.takeover}
