@@ -9,9 +9,11 @@ import (
 	"github.com/mcpsign/mcpsign/lock"
 )
 
-// Compares reports whether the digest of what a command launches, if it can be
-// read, bears on the decision: the releases that count name something to compare
-// it with. Who has it puts it into the Source of the request, and decides again.
+// Compares reports whether what a command launches bears on the decision, if it
+// can be read: the releases that count name something to compare its digest
+// with, or a package that something else may have been launched for. Who has it
+// puts it into the Source of the request, or what speaks against it into its
+// Doubt, and decides again.
 func (d *Decision) Compares(l Launch) bool {
 	for _, p := range d.parts {
 		if p.Compares(l) {
@@ -80,6 +82,15 @@ func launchText(s lock.Source) string {
 		text += ", with " + shown(strings.Join(names, ", ")) + " set"
 	}
 	return text
+}
+
+// names reports whether what was read is what the words of a command name.
+func (l Launch) names(read lock.Artifact) bool {
+	if read.PURL == "" {
+		return read.File != "" && (read.File == l.Script || read.File == l.Program)
+	}
+	have, ok := parsePURL(read.PURL)
+	return ok && l.Launcher == "npx" && coordinate{typ: "npm", name: l.Name, version: l.Version}.samePackage(have)
 }
 
 // isAbout reports whether what was read is what a release names: a file may be

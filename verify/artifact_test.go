@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,7 @@ func TestBoundByDigest(t *testing.T) {
 	named := attest.Release{PURLs: []string{purl}}
 	both := attest.Release{PURLs: []string{purl}, Artifacts: []attest.Resource{{URI: purl, Digest: sha512Of("aa")}}}
 	hashed := attest.Release{Artifacts: both.Artifacts}
+	foreign := attest.Release{PURLs: []string{purl}, Artifacts: []attest.Resource{{URI: scoped, Digest: sha512Of("aa")}}}
 	versionless := attest.Release{PURLs: []string{purl}, Artifacts: []attest.Resource{{URI: "pkg:npm/weather", Digest: sha512Of("aa")}}}
 	several := attest.Release{PURLs: []string{purl, "pkg:npm/weather@1.4.3"}, Artifacts: []attest.Resource{
 		{URI: "pkg:npm/other@1.4.2", Digest: sha512Of("bb")}, {URI: purl, Digest: sha512Of("aa")}, {URI: purl, Digest: sha512Of("cc")}}}
@@ -74,12 +76,20 @@ func TestBoundByDigest(t *testing.T) {
 		// Without a purl the digest alone binds, if it is known.
 		{"npx weather", []lock.Artifact{ofPackage(purl, sha512Of("aa"))}, hashed, true},
 		{"npx weather@1.4.2", nil, hashed, false},
-		{"npx ${PACKAGE}", []lock.Artifact{ofPackage(purl, sha512Of("aa"))}, hashed, true},
+		{"npx ${PACKAGE}", []lock.Artifact{ofPackage(purl, sha512Of("aa"))}, hashed, false},
 		{"npx ${PACKAGE}", []lock.Artifact{ofPackage(purl, sha512Of("bb"))}, both, false},
 		{"npx weather", []lock.Artifact{ofPackage(scoped, sha512Of("aa"))}, hashed, false},
 
 		// What was read is not what the command names.
 		{"npx weather", []lock.Artifact{ofPackage(scoped, sha512Of("aa"))}, named, false},
+		{"npx weather", []lock.Artifact{ofPackage(scoped, sha512Of("aa"))}, foreign, false},
+		{"npx weather@1.4.3", []lock.Artifact{ofPackage(purl, sha512Of("aa"))}, both, false},
+		{"uvx weather", []lock.Artifact{ofPackage(purl, sha512Of("aa"))}, both, false},
+		{"./npx weather@1.4.2", []lock.Artifact{ofPackage(purl, sha512Of("aa"))}, both, false},
+		{"./npx weather@1.4.2", []lock.Artifact{ofFile("./npx", sha256Of("aa"))}, files, false},
+		{"/proc/self/cwd/node weather.js", []lock.Artifact{ofFile("weather.js", sha256Of("bb"))}, files, false},
+		{"node --import ./x.mjs weather.js", []lock.Artifact{ofFile("weather.js", sha256Of("bb"))}, files, false},
+		{"npx -p weather@1.4.2 setsid", []lock.Artifact{ofPackage(purl, sha512Of("aa"))}, both, false},
 		{"npx weather", []lock.Artifact{ofPackage("pkg:npm/", sha512Of("aa"))}, named, false},
 		{"npx weather", []lock.Artifact{ofFile("npx", sha256Of("dd"))}, named, false},
 
@@ -92,7 +102,9 @@ func TestBoundByDigest(t *testing.T) {
 		{"./weather", nil, files, false},
 		{"./weather", []lock.Artifact{ofFile("./weather", map[string]string{})}, files, false},
 		{"./weather", []lock.Artifact{ofFile("./weather", map[string]string{"sha256": ""})}, weak, false},
-		{"./weather", []lock.Artifact{ofFile("./weather", sha256Of("ab")), ofFile("x", sha256Of("aa"))}, files, true},
+		{"./weather", []lock.Artifact{ofFile("./weather", sha256Of("ab")), ofFile("x", sha256Of("aa"))}, files, false},
+		{"./weather", []lock.Artifact{ofFile("./weather", sha256Of("ab")), ofFile("./weather", sha256Of("aa"))}, files, true},
+		{"${SERVER}", []lock.Artifact{ofFile("${SERVER}", sha256Of("aa"))}, files, true},
 
 		// An image by tag has no digest that can be read.
 		{"docker run acme/weather:1", nil, image, true},
@@ -114,14 +126,24 @@ func TestSteers(t *testing.T) {
 		{Command: []string{"npx", "weather@1.4.2"}},
 		{Command: []string{"./weather"}, Artifacts: []lock.Artifact{ofFile("./weather", sha256Of("aa"))}},
 	} {
-		for name, want := range map[string]bool{
-			"WEATHER_TOKEN": true, "NODE_ENV": true, "PYTHONUNBUFFERED": true, "HOME": true, "UVICORN_PORT": true, "PATHS": true,
-			"PATH": false, "Path": false, "NODE_OPTIONS": false, "NODE_PATH": false, "PYTHONPATH": false, "PYTHONHOME": false, "PYTHONSTARTUP": false,
-			"LD_PRELOAD": false, "DYLD_INSERT_LIBRARIES": false, "npm_config_registry": false, "NPM_CONFIG_CACHE": false,
-			"UV_INDEX_URL": false, "PIP_INDEX_URL": false, "DOCKER_HOST": false, "CONTAINER_HOST": false,
+		for _, name := range []string{
+			"WEATHER_TOKEN", "NODE_ENV", "PYTHONUNBUFFERED", "PYTHONUTF8", "UVICORN_PORT", "PATHS", "HOMEBASE", "ENVIRONMENT", "SHELLY_KEY",
+			"HTTPS_PROXY", "GEMINI_API_KEY", "TZ", "LANG", "PERPLEXITY_API_KEY", "CORE_API", "MISER",
 		} {
-			if s.Env = []string{"A", name}; bound(s, rel) != want || (len(Steering(s)) == 0) != want {
-				t.Errorf("%v with %s: bound is %v, because of %q", s.Command, name, !want, Steering(s))
+			if s.Env = []string{"A", name}; !bound(s, rel) || len(Steering(s)) > 0 {
+				t.Errorf("%v with %s is not bound", s.Command, name)
+			}
+		}
+		for _, name := range []string{
+			"PATH", "Path", "PATHEXT", "ComSpec", "SHELL", "ENV", "BASH_ENV", "BASH_FUNC_node%%", "SHELLOPTS",
+			"HOME", "USERPROFILE", "LOCALAPPDATA", "LocalAppData", "APPDATA", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "PREFIX",
+			"NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS", "NODE_REPL_EXTERNAL_MODULE", "npm_config_registry", "NPM_CONFIG_CACHE",
+			"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONWARNINGS", "PYTHONUSERBASE", "UV_INDEX_URL", "PIP_INDEX_URL", "PYENV_ROOT",
+			"LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "GCONV_PATH", "OPENSSL_CONF", "SSL_CERT_FILE", "DOCKER_HOST", "CONTAINER_HOST", "CONTAINERS_CONF",
+			"DOTNET_STARTUP_HOOKS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PERL5OPT", "PERL5LIB", "RUBYOPT", "RUBYLIB",
+		} {
+			if s.Env = []string{"A", name}; bound(s, rel) || !slices.Equal(Steering(s), []string{name}) {
+				t.Errorf("%v with %s: bound is %v, because of %q", s.Command, name, bound(s, rel), Steering(s))
 			}
 		}
 	}
@@ -130,40 +152,51 @@ func TestSteers(t *testing.T) {
 // LaunchOf tells a package, a script and a program apart, or says nothing.
 func TestLaunchOf(t *testing.T) {
 	for command, want := range map[string]Launch{
-		"npx -y @acme/weather@1.4.2":           {Launcher: "npx", Package: "@acme/weather@1.4.2", Name: "@acme/weather", Version: "1.4.2"},
-		`C:\node\npx.CMD @acme/weather@latest`: {Launcher: "npx", Package: "@acme/weather@latest", Name: "@acme/weather"},
-		"npx -p weather serve":                 {Launcher: "npx", Package: "weather", Name: "weather"},
-		"uvx --from Weather_MCP==1 serve":      {Launcher: "uvx", Package: "Weather_MCP==1", Name: "weather-mcp", Version: "1"},
-		"docker run -i acme/weather:1":         {Launcher: "docker", Package: "acme/weather:1", Name: "docker.io/acme/weather", Version: "1"},
-		"npx -c evil":                          {},
-		"npx":                                  {},
-		"uvx --with evil weather":              {},
-		"node server.js --port 1":              {Script: "server.js"},
-		"/usr/bin/node ./dist/index.mjs":       {Script: "./dist/index.mjs"},
-		`C:\node\node.exe C:\a\b.js`:           {Script: `C:\a\b.js`},
-		"python3.12 server.py":                 {Script: "server.py"},
-		"Python server.py":                     {Script: "server.py"},
-		"./node server.js":                     {},
-		"node_modules/.bin/node server.js":     {},
-		"node -e evil":                         {},
-		"node -r ./evil.js server.js":          {},
-		"node --import=./evil.js server.js":    {},
-		"node inspect server.js":               {},
-		"node server":                          {},
-		"node -x.js":                           {},
-		"node":                                 {},
-		"python -m server":                     {},
-		"python -c evil.py":                    {},
-		"python -":                             {},
-		"bash server.py":                       {},
-		"env ./weather":                        {},
-		"deno run server.ts":                   {},
-		"sudo ./weather":                       {},
-		"uv run server.py":                     {},
-		"./weather --port 1":                   {Program: "./weather"},
-		"weather-refresh":                      {Program: "weather-refresh"},
-		`C:\weather.exe`:                       {Program: `C:\weather.exe`},
-		"":                                     {},
+		"npx -y @acme/weather@1.4.2":            {Launcher: "npx", Package: "@acme/weather@1.4.2", Name: "@acme/weather", Version: "1.4.2"},
+		`npx.CMD @acme/weather@latest`:          {Launcher: "npx", Package: "@acme/weather@latest", Name: "@acme/weather"},
+		"npx -p weather weather":                {Launcher: "npx", Package: "weather", Name: "weather"},
+		"uvx --from Weather_MCP==1 weather_mcp": {Launcher: "uvx", Package: "Weather_MCP==1", Name: "weather-mcp", Version: "1"},
+		`C:\node\npx.CMD @acme/weather@latest`:  {},
+		"./npx @acme/weather@1.4.2":             {},
+		"/usr/bin/npx @acme/weather@1.4.2":      {},
+		`evil\npx.cmd @acme/weather`:            {},
+		"./uvx weather":                         {},
+		"./docker run acme/weather:1":           {},
+		"npx -p weather setsid":                 {},
+		"npx -p weather":                        {},
+		"uvx --from weather setsid":             {},
+		"docker run -i acme/weather:1":          {Launcher: "docker", Package: "acme/weather:1", Name: "docker.io/acme/weather", Version: "1"},
+		"npx -c evil":                           {},
+		"npx":                                   {},
+		"uvx --with evil weather":               {},
+		"node server.js --port 1":               {Script: "server.js"},
+		`node.exe C:\a\b.js`:                    {Script: `C:\a\b.js`},
+		"/usr/bin/node ./dist/index.mjs":        {},
+		"/proc/self/cwd/node server.js":         {},
+		`C:\node\node.exe C:\a\b.js`:            {},
+		"python3.12 server.py":                  {Script: "server.py"},
+		"Python server.py":                      {Script: "server.py"},
+		"./node server.js":                      {},
+		"node_modules/.bin/node server.js":      {},
+		"node -e evil":                          {},
+		"node -r ./evil.js server.js":           {},
+		"node --import=./evil.js server.js":     {},
+		"node inspect server.js":                {},
+		"node server":                           {},
+		"node -x.js":                            {},
+		"node":                                  {},
+		"python -m server":                      {},
+		"python -c evil.py":                     {},
+		"python -":                              {},
+		"bash server.py":                        {},
+		"env ./weather":                         {},
+		"deno run server.ts":                    {},
+		"sudo ./weather":                        {},
+		"uv run server.py":                      {},
+		"./weather --port 1":                    {Program: "./weather"},
+		"weather-refresh":                       {Program: "weather-refresh"},
+		`C:\weather.exe`:                        {Program: `C:\weather.exe`},
+		"":                                      {},
 	} {
 		if got := LaunchOf(strings.Fields(command)); got != want {
 			t.Errorf("%s: %+v, want %+v", command, got, want)

@@ -21,7 +21,7 @@ func (d *Decision) choose(r *Request, q *requirement, acceptable []counted) []co
 		top := uint64(0)
 		for _, c := range acceptable {
 			if c.by == p {
-				c.bound = bound(r.Source, c.statement.Release())
+				c.bound = r.isBound(c.statement.Release())
 				own = append(own, c)
 				top = max(top, c.statement.Release().Sequence)
 			}

@@ -22,35 +22,33 @@ type Launch struct {
 
 // LaunchOf reads a command, program and arguments. An option of a launcher or
 // interpreter that is not known may do anything: then nothing is known of what
-// is launched.
+// is launched. Nothing is either of a launcher or interpreter that is named by a
+// path, ./npx say: only the PATH is the user's own word on what has that name.
 func LaunchOf(command []string) Launch {
 	if len(command) == 0 {
 		return Launch{}
 	}
 	program := programName(command[0])
-	_, launches := launcherOf(program)
-	switch {
-	case launches:
-		if word, c, ok := launched(command); ok {
-			return Launch{Launcher: program, Package: word, Name: c.name, Version: c.version}
-		}
-	case runsOthers(program):
-		if script, ok := scriptOf(program, command); ok {
-			return Launch{Script: script}
-		}
-	default:
+	if !runsOthers(program) {
 		return Launch{Program: command[0]}
+	}
+	if word, c, ok := launched(command); ok {
+		return Launch{Launcher: program, Package: word, Name: c.name, Version: c.version}
+	}
+	if script, ok := scriptOf(program, command); ok {
+		return Launch{Script: script}
 	}
 	return Launch{}
 }
 
 // A launcher is a program that runs a package it is told the name of.
 type launcher struct {
-	verb    string   // the argument before its options, empty if there is none
-	flags   []string // options without a value
-	values  []string // options with one
-	pkg     []string // options whose value is the package; a command follows
-	resolve func(string) (coordinate, bool)
+	verb     string   // the argument before its options, empty if there is none
+	flags    []string // options without a value
+	values   []string // options with one
+	versions []string // options whose value is a version: anything else may name a file
+	pkg      []string // options whose value is the package; its command follows
+	resolve  func(string) (coordinate, bool)
 }
 
 // launcherOf returns what is known of a program.
@@ -63,9 +61,9 @@ func launcherOf(program string) (launcher, bool) {
 		}, true
 	case "uvx":
 		return launcher{
-			flags:  []string{"-q", "--quiet", "--isolated", "--offline", "--no-progress"},
-			values: []string{"-p", "--python"},
-			pkg:    []string{"--from"}, resolve: pypiPackage,
+			flags:    []string{"-q", "--quiet", "--isolated", "--offline", "--no-progress"},
+			versions: []string{"-p", "--python"},
+			pkg:      []string{"--from"}, resolve: pypiPackage,
 		}, true
 	case "docker", "podman":
 		return launcher{
@@ -89,9 +87,13 @@ func programName(program string) string {
 	return name
 }
 
+// isBare reports whether a program is named without a path, on either kind of
+// system.
+func isBare(program string) bool { return !strings.ContainsAny(program, `/\`) }
+
 // launched returns the package that a command runs, and the word that names it.
 func launched(argv []string) (string, coordinate, bool) {
-	if len(argv) == 0 {
+	if len(argv) == 0 || !isBare(argv[0]) {
 		return "", coordinate{}, false
 	}
 	l, ok := launcherOf(programName(argv[0]))
@@ -102,48 +104,61 @@ func launched(argv []string) (string, coordinate, bool) {
 	if l.verb != "" {
 		args = args[1:]
 	}
-	word, ok := l.find(args)
+	word, command, ok := l.find(args)
 	if !ok {
 		return "", coordinate{}, false
 	}
 	c, ok := l.resolve(word)
+	if command != nil && !c.hasCommand(*command) {
+		return "", coordinate{}, false
+	}
 	return word, c, ok
 }
 
-// find returns the package among the arguments: the value of its option, or
-// the first argument that is no option.
-func (l launcher) find(args []string) (string, bool) {
+// find returns the package among the arguments: the first that is no option,
+// or the value of the option for it, with the command that follows, which else
+// is nil.
+func (l launcher) find(args []string) (word string, command *string, ok bool) {
 	var named []string
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
 		if !strings.HasPrefix(arg, "-") {
 			if len(named) == 0 {
-				named = []string{arg}
-			} else if strings.ContainsAny(arg, `/\`) || runsOthers(programName(arg)) {
-				return "", false // a command that is not the package's
+				return arg, nil, true
 			}
-			break
+			return named[0], &arg, len(named) == 1
 		}
 		option, value, joined := strings.Cut(arg, "=")
-		takes := slices.Contains(l.values, option) || slices.Contains(l.pkg, option)
+		versioned := slices.Contains(l.versions, option)
+		takes := versioned || slices.Contains(l.values, option) || slices.Contains(l.pkg, option)
 		switch {
 		case takes && !joined && len(args) == 0, !takes && (joined || !slices.Contains(l.flags, option)):
-			return "", false
+			return "", nil, false
 		case takes && !joined:
 			value, args = args[0], args[1:]
+		}
+		if versioned && !pythonVersion.MatchString(value) {
+			return "", nil, false
 		}
 		if slices.Contains(l.pkg, option) {
 			named = append(named, value)
 		}
 	}
-	if len(named) != 1 {
-		return "", false
-	}
-	return named[0], true
+	return "", nil, false
+}
+
+// hasCommand reports whether a command is one that the package has, and not
+// another that is installed: it is called as the package is, without the scope.
+// Which others the package has is not known.
+func (c coordinate) hasCommand(command string) bool {
+	name := c.name[strings.LastIndexByte(c.name, '/')+1:]
+	return command == name || c.typ == "pypi" && pypiName.MatchString(command) && normalPyPI(command) == name
 }
 
 var (
+	pythonVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+){0,2}$`)
+
 	interpreter = regexp.MustCompile(`^(node|nodejs|python[0-9.]*w?)$`)
 	scriptFile  = regexp.MustCompile(`\.(js|mjs|cjs|ts|mts|cts|py|pyz)$`)
 	// Programs that run what their arguments or the working directory say.
@@ -153,23 +168,18 @@ var (
 )
 
 // runsOthers reports whether a program is known to run what it is told: its own
-// digest says nothing of that, and behind a package it is not the package's.
+// digest says nothing of that.
 func runsOthers(program string) bool {
 	return interpreter.MatchString(program) || otherRunner.MatchString(program)
 }
 
-// scriptOf returns the file that an interpreter runs. It is found in the PATH,
-// or by a path that does not depend on the working directory: what a project
-// has under its name is no interpreter.
+// scriptOf returns the file that an interpreter runs.
 func scriptOf(program string, command []string) (string, bool) {
-	if !interpreter.MatchString(program) || len(command) < 2 || !scriptFile.MatchString(command[1]) || strings.HasPrefix(command[1], "-") {
+	if !interpreter.MatchString(program) || !isBare(command[0]) || len(command) < 2 || !scriptFile.MatchString(command[1]) || strings.HasPrefix(command[1], "-") {
 		return "", false
 	}
-	anywhere := !strings.ContainsAny(command[0], `/\`) || path.IsAbs(command[0]) || windowsPath.MatchString(command[0])
-	return command[1], anywhere
+	return command[1], true
 }
-
-var windowsPath = regexp.MustCompile(`^[A-Za-z]:[/\\]`)
 
 // npmPackage reads NAME or NAME@VERSION. A tag in place of the version says
 // nothing of it; an address in its place is another package.

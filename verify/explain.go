@@ -187,7 +187,11 @@ func (d *Decision) sourceNeed(vouching []counted) (Need, bool) {
 		wants = append(wants, "the launch that was approved: "+launchText(entry.Source)+surroundings(entry.Source))
 	}
 	n.Want = strings.Join(wants, ", and ")
-	n.Found = append(n.Found, Found{"launched as " + launchText(now) + surroundings(now), n.Met})
+	text := "launched as " + launchText(now) + surroundings(now)
+	if d.request.Doubt != "" {
+		text += ", which is in doubt: " + lock.Visible(d.request.Doubt)
+	}
+	n.Found = append(n.Found, Found{text, n.Met})
 	return n, len(wants) > 0
 }
 

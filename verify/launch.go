@@ -10,6 +10,10 @@ import (
 	"github.com/mcpsign/mcpsign/lock"
 )
 
+// isBound reports whether a release names what is launched, which is not in
+// doubt.
+func (r *Request) isBound(rel attest.Release) bool { return r.Doubt == "" && bound(r.Source, rel) }
+
 // bound reports whether a release names what is launched, by these rules.
 //
 // Of a URL, the origin is among its origins.
@@ -23,10 +27,14 @@ import (
 // has an artifact with another digest of the same algorithm is bound by nothing;
 // of one whose digest is not known the purl is enough.
 //
-// Other commands, arguments that are not understood, and commands in whose
-// environment the source sets what says where programs, packages or libraries
-// come from (see Steering), are bound to nothing. Dependencies of a package, the interpreter,
-// the arguments and the rest of the environment are not looked at.
+// Other commands, arguments that are not understood, a launcher or interpreter
+// that is named by a path, and commands in whose environment the source sets
+// what says where programs, packages or libraries come from (see Steering), are
+// bound to nothing. Dependencies of a package, the interpreter, the arguments and
+// the rest of the environment are not looked at. What stands behind an image is
+// such arguments, which can replace the command of the image, and the variables
+// that docker and podman set in a container are not looked at either: a release
+// that names an image names every program in it, however that is told to run.
 func bound(s lock.Source, rel attest.Release) bool {
 	if s.URL != "" {
 		return boundOrigin(s.Origin(), rel.Origins)
@@ -34,8 +42,9 @@ func bound(s lock.Source, rel attest.Release) bool {
 	if len(Steering(s)) > 0 {
 		return false
 	}
+	l := LaunchOf(s.Command)
 	for _, a := range s.Artifacts {
-		if slices.ContainsFunc(rel.Artifacts, func(r attest.Resource) bool { return isAbout(a, r) && equals(a.Digest, r.Digest) }) {
+		if l.names(a) && slices.ContainsFunc(rel.Artifacts, func(r attest.Resource) bool { return isAbout(a, r) && equals(a.Digest, r.Digest) }) {
 			return true
 		}
 	}
@@ -52,31 +61,6 @@ func bound(s lock.Source, rel attest.Release) bool {
 		}
 	}
 	return false
-}
-
-// Steering returns the variables of the environment that s sets for its command
-// and that say what it runs, or what that loads first: with one of them no
-// release names the launch, whatever its digest.
-func Steering(s lock.Source) []string {
-	var names []string
-	if len(s.Command) > 0 {
-		for _, name := range s.Env {
-			if steers(name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
-// steers reports whether a variable of the environment says what a command
-// runs, or what that loads first.
-func steers(variable string) bool {
-	name := strings.ToUpper(variable)
-	return slices.Contains([]string{"PATH", "NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP"}, name) ||
-		slices.ContainsFunc([]string{"LD_", "DYLD_", "NPM_CONFIG_", "UV_", "PIP_", "DOCKER_", "CONTAINER_"}, func(family string) bool {
-			return strings.HasPrefix(name, family)
-		})
 }
 
 // boundOrigin compares origins: only the case of scheme and host, and a default

@@ -28,10 +28,15 @@ func TestBound(t *testing.T) {
 		{"npx -y @acme/weather-mcp@1.4.2", npm, true},
 		{"npx @acme/weather-mcp", npm, true},
 		{"npx --yes @acme/weather-mcp@latest --port 1 evil", npm, true},
-		{"/usr/bin/npx -y @acme/weather-mcp@1.4.2", npm, true},
-		{`C:\node\npx.cmd -y @acme/weather-mcp`, npm, true},
-		{"npx --package=@acme/weather-mcp@1.4.2 weather", npm, true},
-		{"npx -p @acme/weather-mcp weather", npm, true},
+		{"npx.cmd -y @acme/weather-mcp", npm, true},
+		{"npx --package=@acme/weather-mcp@1.4.2 weather-mcp", npm, true},
+		{"npx -p @acme/weather-mcp weather-mcp --port 1 evil", npm, true},
+		{"npx -p weather weather", plain, true},
+		{"/usr/bin/npx -y @acme/weather-mcp@1.4.2", npm, false},
+		{"./npx -y @acme/weather-mcp@1.4.2", npm, false},
+		{"evil/npx.cmd -y @acme/weather-mcp@1.4.2", npm, false},
+		{`.\npx -y @acme/weather-mcp@1.4.2`, npm, false},
+		{`C:\node\npx.cmd -y @acme/weather-mcp`, npm, false},
 		{"npx weather", plain, true},
 		{"npx weather@9.9.9", plain, false}, // which version is signed is not said
 		{"npx @acme/weather-mcp@1.4.3", npm, false},
@@ -50,6 +55,12 @@ func TestBound(t *testing.T) {
 		{"npx ./weather", plain, false},
 		{"npx acme/weather", plain, false},
 		{"npx github:acme/weather", plain, false},
+		{"npx -p @acme/weather-mcp", npm, false}, // a shell
+		{"npx -p @acme/weather-mcp weather", npm, false},
+		{"npx -p @acme/weather-mcp @acme/weather-mcp", npm, false},
+		{"npx -y -p @acme/weather-mcp@1.4.2 setsid -w ./evilprog", npm, false},
+		{"npx -p @acme/weather-mcp stdbuf -o0 ./evilprog", npm, false},
+		{"npx -p @acme/weather-mcp Weather-MCP", npm, false},
 		{"npx -p @acme/weather-mcp node ./evil.js", npm, false},
 		{"npx -p @acme/weather-mcp sh -c evil", npm, false},
 		{"npx -p @acme/weather-mcp ./weather", npm, false},
@@ -60,9 +71,21 @@ func TestBound(t *testing.T) {
 
 		{"uvx weather-mcp", pypi, true},
 		{"uvx weather.mcp@1.4.2", pypi, true},
-		{"uvx --from Weather-MCP==1.4.2 weather", pypi, true},
-		{"uvx --from=weather-mcp weather", pypi, true},
+		{"uvx --from Weather-MCP==1.4.2 weather-mcp", pypi, true},
+		{"uvx --from=weather-mcp weather_mcp", pypi, true},
+		{"uvx --from Weather-MCP==1.4.2 weather", pypi, false},
+		{"uvx --from weather-mcp==1.4.2 setsid ./evil", pypi, false},
+		{"uvx --from weather-mcp", pypi, false},
+		{"./uvx weather-mcp", pypi, false},
+		{"/usr/bin/uvx weather-mcp", pypi, false},
 		{"uvx --python 3.12 weather-mcp@latest", pypi, true},
+		{"uvx -p 3 weather-mcp", pypi, true},
+		{"uvx --python=3.12.1 weather-mcp", pypi, true},
+		{"uvx --python ./evil weather-mcp", pypi, false},
+		{"uvx --python=evil weather-mcp", pypi, false},
+		{"uvx -p /proc/self/cwd/python3 weather-mcp", pypi, false},
+		{"uvx --python 3evil weather-mcp", pypi, false},
+		{"uvx --python= weather-mcp", pypi, false},
 		{"uvx weather-mcp==1.4.3", pypi, false},
 		{"uvx --with evil weather-mcp", pypi, false},
 		{"uvx --index-url https://evil.example weather-mcp", pypi, false},
@@ -73,6 +96,9 @@ func TestBound(t *testing.T) {
 
 		{"docker run -i --rm ghcr.io/acme/weather:1.4.2", docker, true},
 		{"podman run -i --rm -e KEY ghcr.io/acme/weather", docker, true},
+		{"docker run ghcr.io/acme/weather:1.4.2 other command of the image", docker, true}, // arguments
+		{"./docker run ghcr.io/acme/weather:1.4.2", docker, false},
+		{"/usr/bin/podman run ghcr.io/acme/weather:1.4.2", docker, false},
 		{"docker run --env=KEY --network none ghcr.io/acme/weather:latest x", docker, true},
 		{"docker run acme/weather:1.4.2", hub, true},
 		{"docker run docker.io/acme/weather:1.4.2", hub, true},
@@ -196,4 +222,42 @@ func TestSource(t *testing.T) {
 	r.Source = evil
 	wantVerdicts(t, v.Decide(r), "tool:a undecided pinned, source_changed; tool:b undecided pinned, source_changed")
 	wantError(t, v.Decide(r).Err(), "tool:a is not allowed: source_changed")
+}
+
+// Where something else may have been launched no release names the launch,
+// whatever it says and was read, and who asks is told why.
+func TestDoubt(t *testing.T) {
+	p := newPublisher(t)
+	const purl, doubt = "pkg:npm/weather@1.4.2", "npx may have run another: see \u202e"
+	release := func(r *attest.Release) {
+		r.PURLs, r.Origins = []string{purl}, []string{"https://weather.acme.example"}
+		r.Artifacts = []attest.Resource{{URI: purl, Digest: sha512Of("aa")}, {Digest: sha256Of("bb")}}
+	}
+	free, binds := ruleFor(t, "", p), ruleFor(t, "    bindSource: true\n", p)
+	for _, s := range []lock.Source{
+		{Command: []string{"npx", "weather@1.4.2"}},
+		{Command: []string{"npx", "weather@1.4.2"}, Artifacts: []lock.Artifact{ofPackage(purl, sha512Of("aa"))}},
+		{Command: []string{"node", "a.js"}, Artifacts: []lock.Artifact{ofFile("a.js", sha256Of("bb"))}},
+		{URL: "https://weather.acme.example/mcp"},
+	} {
+		r := ask(listing(t, ab), p.sign(t, ab, release))
+		r.Source = s
+		entry, err := binds.Decide(r).Pin(r.Listing.Definitions...)
+		if err != nil {
+			t.Fatalf("%v is not bound without a doubt: %v", s, err)
+		}
+		r.Lock, r.Doubt = formatted(t, entry), doubt
+		wantVerdicts(t, free.Decide(r), "tool:a allow verified, source_unbound; tool:b allow verified, source_unbound")
+		d := binds.Decide(r)
+		wantVerdicts(t, d, "tool:a deny source_unbound; tool:b deny source_unbound")
+		checkDecision(t, d, r)
+		if _, err := d.Pin(r.Listing.Definitions...); err == nil {
+			t.Errorf("%v is pinned in doubt", s)
+		}
+		got := explained(d.Explain(lock.Tool, "a"))
+		if !strings.Contains(got, "source false: ") || !strings.Contains(got, "which is in doubt: npx may have run another: see ") {
+			t.Errorf("%v: %s", s, got)
+		}
+		checkShown(t, strings.ReplaceAll(got, "\n", " "))
+	}
 }

@@ -46,6 +46,7 @@ type Request struct {
 	Listing *lock.Listing
 	Lock    *lock.Server // nil: nothing is pinned
 	Source  lock.Source  // how the server is launched, and what was read of that, see Decision.Compares; the zero Source is bound to nothing
+	Doubt   string       // why something else may have been launched than Source says, for people; empty: there is no reason. With one no release names the launch, see Decision.Compares
 	Bundles [][]byte     // candidates of any kind; the first 64, with those of the listing after them, are looked at: put first what was kept
 	Seen    []HighWater  // of this server, from earlier decisions
 	At      time.Time    // now; the zero time is an error

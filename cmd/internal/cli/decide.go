@@ -119,7 +119,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		if more, err := a.readLaunch(ctx, got, j.decision); err != nil {
 			return nil, err
 		} else if more {
-			j.launch, request.Source = got.launch, got.launch
+			j.launch, request.Source, request.Doubt = got.launch, got.launch, got.doubt
 			j.decide(request, q.compare)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mcpsign/mcpsign/cmd/internal/hosts"
 	"github.com/mcpsign/mcpsign/cmd/internal/launch"
@@ -166,13 +165,15 @@ func home(getenv func(string) string) string {
 	return getenv("HOME")
 }
 
+// inOrder returns names as a lockfile has them.
+func inOrder(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
+
 // clientSource is what a lockfile records of an entry: what is written there,
 // names instead of values.
 func clientSource(e *hosts.Entry) lock.Source {
-	s := lock.Source{Client: e.Host + "/" + e.Server, Command: e.Command, Dir: e.Dir}
-	s.Env = slices.Compact(slices.Sorted(slices.Values(slices.Concat(e.Env, e.Variables))))
+	s := lock.Source{Client: e.Host + "/" + e.Server, Command: e.Command, Dir: e.Dir, Env: inOrder(e.Env)}
 	if e.URL != "" {
-		s.URL = withoutSecrets(e.URL)
+		s.URL, s.Env = withoutSecrets(e.URL), inOrder(e.Variables)
 	}
 	return s
 }
@@ -183,14 +184,14 @@ func (a *app) listRemote(ctx context.Context, r mcp.Remote) (*fetched, error) {
 }
 
 func (a *app) listStdio(ctx context.Context, c mcp.Command) (*fetched, error) {
-	started := time.Now() // files have their times by this clock
+	ran := launch.Before(ctx, launch.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env})
 	f, err := a.list(ctx, func(ctx context.Context) (*mcp.Listing, error) { return mcp.List(ctx, c) },
 		"run the command by itself and see whether it answers on standard output")
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrPermission):
 		return nil, fail(ExitServer, err, "see that the program is installed, may be run, and is found in the PATH or at that path from the working directory")
 	case err == nil:
-		f.ran = launch.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Started: started}
+		f.ran = ran
 	}
 	return f, err
 }

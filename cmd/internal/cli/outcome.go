@@ -112,6 +112,9 @@ func (j *judgement) hint(code ExitCode) string {
 			if j.launch.IsZero() && (j.source != "" || j.request.Source.IsZero()) {
 				return "files do not say what serves them: name the command or the URL, mcpsign check " + j.server + " -- COMMAND"
 			}
+			if j.request.Doubt != "" {
+				return doubtHint
+			}
 			return "launch what the release names, installed afresh if its digest is another; what that is: " + j.inspectCommand()
 		}
 		return "compare who signed what with what the publisher documents: " + j.inspectCommand()

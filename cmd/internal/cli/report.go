@@ -126,6 +126,7 @@ type (
 		Launch      string          `json:"launch,omitempty"`    // how it is launched otherwise than recorded
 		Artifacts   []artifactDoc   `json:"artifacts,omitempty"` // what was launched, as far as it was read
 		Named       []string        `json:"named,omitempty"`     // what the release names, if that is not among it
+		Doubt       string          `json:"doubt,omitempty"`     // why something else may have been launched
 		Held        bool            `json:"held,omitempty"`      // approve --held approves what was listed
 		Findings    []findingDoc    `json:"findings,omitempty"`  // of the lint
 		Other       []string        `json:"other,omitempty"`     // about the lockfile of another tool
@@ -169,6 +170,7 @@ func (e *entry) document() reportDoc {
 func (j *judgement) document(doc *reportDoc) {
 	doc.Rule, doc.Authority, doc.Expected, doc.Held = j.decision.Rule(), j.read, j.decision.Expected(), j.held
 	doc.Artifacts = artifactDocs(j.request.Source.Artifacts)
+	doc.Doubt = j.request.Doubt
 	if j.first(verify.SourceUnbound) != "" {
 		doc.Named = j.decision.Named()
 	}

@@ -142,7 +142,8 @@ type fetched struct {
 	*lock.Listing
 	responses [][]byte    // as received
 	launch    lock.Source // zero if it came from files
-	ran       launch.Command
+	ran       launch.Run
+	doubt     string // why something else may have been launched, see verify.Request
 	notes     []string
 }
 

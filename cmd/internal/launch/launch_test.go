@@ -42,6 +42,12 @@ func wantError(t *testing.T, err error, part string) {
 	}
 }
 
+// read reads what a command launches, as if it was started.
+func read(c Command) (lock.Artifact, error) {
+	r := Before(context.Background(), c)
+	return r.Read()
+}
+
 // Of a program and of a script the file is read that the command names, in its
 // working directory.
 func TestReadFile(t *testing.T) {
@@ -81,7 +87,7 @@ func TestReadFile(t *testing.T) {
 		{[]string{"docker", "run", "weather"}, "", "keeps no digest"},
 		{nil, "", "does not say what it launches"},
 	} {
-		a, err := Read(context.Background(), Command{Argv: tt.argv, Dir: dir, Env: []string{}})
+		a, err := read(Command{Argv: tt.argv, Dir: dir, Env: []string{}})
 		if tt.name == "" {
 			if wantError(t, err, tt.want); a.File != "" || a.Digest != nil {
 				t.Errorf("%q: %v with an error", tt.argv, a)
@@ -101,13 +107,24 @@ func TestReadPath(t *testing.T) {
 	t.Setenv("PATH", dir)
 	t.Chdir(t.TempDir())
 	write(t, "weather"+exe, "not this one")
-	a, err := Read(context.Background(), Command{Argv: []string{"weather"}})
+	a, err := read(Command{Argv: []string{"weather"}})
 	if err != nil || a.File != "weather" || a.Digest["sha256"] != sumOf("program") {
 		t.Errorf("%v, %v", a, err)
 	}
 }
 
 var exe = map[bool]string{true: ".exe"}[onWindows]
+
+// What was started can't put right what it was: the file is read before.
+func TestReadBefore(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.js"), "evil")
+	r := Before(context.Background(), Command{Argv: []string{"node", "a.js"}, Dir: dir})
+	write(t, filepath.Join(dir, "a.js"), "signed")
+	if a, err := r.Read(); err != nil || a.Digest["sha256"] != sumOf("evil") {
+		t.Errorf("%v, %v", a, err)
+	}
+}
 
 // A context that ends is the cause that is returned.
 func TestReadEnds(t *testing.T) {
@@ -116,7 +133,8 @@ func TestReadEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cause := errors.New("enough")
 	cancel(cause)
-	_, err := Read(ctx, Command{Argv: []string{"node", "a.js"}, Dir: dir})
+	r := Before(ctx, Command{Argv: []string{"node", "a.js"}, Dir: dir})
+	_, err := r.Read()
 	if !errors.Is(err, cause) {
 		t.Errorf("error = %v", err)
 	}
@@ -142,84 +160,67 @@ const (
 type machine struct {
 	home, dir, folder string
 	command           Command
+	unused            bool // the cache, by what was started
 }
 
 func newMachine(t *testing.T, record string) machine {
-	m := machine{home: t.TempDir(), dir: t.TempDir()}
+	m := machine{home: physical(t, t.TempDir()), dir: physical(t, t.TempDir())}
 	m.folder = filepath.Join(m.home, ".npm", "_npx", hash)
 	env := []string{"HOME=nowhere", "HOME=" + m.home}
 	if onWindows {
 		m.folder = filepath.Join(m.home, "npm-cache", "_npx", hash)
-		env = []string{"localappdata=" + m.home}
+		env = []string{"localappdata=" + m.home, "USERPROFILE=" + m.home}
 	}
-	m.command = Command{Argv: []string{"npx", "-y", word, "--port", "1"}, Dir: m.dir, Env: env, Started: time.Now()}
+	m.command = Command{Argv: []string{"npx", "-y", word, "--port", "1"}, Dir: m.dir, Env: env}
 	if record != "" {
 		write(t, filepath.Join(m.folder, "node_modules", ".package-lock.json"), record)
 	}
 	return m
 }
 
-// The record counts if npx used it, or the project has nothing else that npx
-// would take.
-func TestReadNPX(t *testing.T) {
+// physical returns a folder's path without symbolic links.
+func physical(t *testing.T, dir string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// run starts the command, which does what it does, and reads what it launched.
+func (m *machine) run(t *testing.T, does func()) (lock.Artifact, error) {
+	t.Helper()
 	long := time.Now().Add(-time.Hour)
+	_, err := os.Stat(m.folder)
+	if err == nil {
+		err = os.Chtimes(m.folder, long, long)
+	}
+	r := Before(context.Background(), m.command)
+	if does(); !m.unused && err == nil {
+		err = os.Chtimes(m.folder, time.Now(), time.Now())
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return r.Read()
+}
+
+// own gives the project a file.
+func (m *machine) own(t *testing.T, name, text string) {
+	t.Helper()
+	write(t, filepath.Join(m.dir, filepath.FromSlash(name)), text)
+}
+
+// What npm recorded of the package is read, or it is said why not.
+func TestReadNPX(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		edit func(t *testing.T, m *machine)
 		want string // part of the error, empty: it is read
 	}{
 		{"used", func(*testing.T, *machine) {}, ""},
-		{"used in a project that has its own", func(t *testing.T, m *machine) { m.own(t, "node_modules/@acme/weather-mcp/package.json") }, ""},
-		{"not used, no project", func(t *testing.T, m *machine) { m.age(t, long) }, ""},
-		{"not used, project and programs without it", func(t *testing.T, m *machine) {
-			m.age(t, long)
-			m.command.Env = append(m.command.Env, "PATH="+strings.Join([]string{filepath.Join(m.home, "bin"), m.home}, string(filepath.ListSeparator)))
-			write(t, filepath.Join(m.dir, "package.json"), `{"name":"a","dependencies":{"x":"1e400"}}`)
-		}, ""},
-		{"not used, project with its own", func(t *testing.T, m *machine) {
-			m.age(t, long)
-			m.own(t, "node_modules/@acme/weather-mcp/package.json")
-		}, "npx may have run another @acme/weather-mcp than that of its cache"},
-		{"not used, project with anything", func(t *testing.T, m *machine) {
-			m.age(t, long)
-			m.own(t, "node_modules/other/node_modules/@acme/weather-mcp/package.json")
-		}, "npx may have run"},
-		{"not used, installed beside a program", func(t *testing.T, m *machine) {
-			m.age(t, long)
-			write(t, filepath.Join(m.home, "lib", "node_modules", "@acme", "weather-mcp", "package.json"), "{}")
-			m.command.Env = append(m.command.Env, "PATH="+filepath.Join(m.home, "bin"))
-		}, "npx may have run"},
-		{"not used, installed beside a program of Windows", func(t *testing.T, m *machine) {
-			m.age(t, long)
-			write(t, filepath.Join(m.home, "node_modules", "@acme", "weather-mcp", "package.json"), "{}")
-			m.command.Env = append(m.command.Env, "PATH="+m.home)
-		}, "npx may have run"},
-		{"used, installed beside a program", func(t *testing.T, m *machine) {
-			write(t, filepath.Join(m.home, "lib", "node_modules", "@acme", "weather-mcp", "package.json"), "{}")
-			m.command.Env = append(m.command.Env, "PATH="+filepath.Join(m.home, "bin"))
-		}, ""},
-		{"not used, project above with its own", func(t *testing.T, m *machine) {
-			m.age(t, long)
-			m.own(t, "node_modules/@acme/weather-mcp/package.json")
-			m.command.Dir = filepath.Join(m.dir, "deep", "down")
-		}, "npx may have run"},
-		{"not used, program of that name", func(t *testing.T, m *machine) {
-			m.age(t, long)
-			write(t, filepath.Join(m.home, "bin", word), "")
-			m.command.Env = append(m.command.Env, "PATH="+filepath.Join(m.home, "bin"))
-		}, "npx may have run"},
-		{"not used, project with programs", func(t *testing.T, m *machine) {
-			m.age(t, long)
-			write(t, filepath.Join(m.dir, "package.json"), `{"bin":{"`+word+`":"evil.js"}}`)
-		}, "npx may have run"},
-		{"not used, project with workspaces", func(t *testing.T, m *machine) {
-			m.age(t, long)
-			write(t, filepath.Join(m.dir, "package.json"), `{"workspaces":["a"]}`)
-		}, "npx may have run"},
-		{"not used, project that can't be read", func(t *testing.T, m *machine) {
-			m.age(t, long)
-			write(t, filepath.Join(m.dir, "package.json"), `{"bin":1,"bin":2`)
-		}, "npx may have run"},
+		{"not used", func(t *testing.T, m *machine) { m.unused = true }, ""},
 		{"none", func(t *testing.T, m *machine) { m.command.Argv = []string{"npx", "other"} }, "npm has no record of other for npx: no such file"},
 		{"of another word", func(t *testing.T, m *machine) { m.command.Argv = []string{"npx", "@acme/weather-mcp"} }, "no record"},
 		{"no packages", func(t *testing.T, m *machine) {
@@ -257,29 +258,15 @@ func TestReadNPX(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMachine(t, good)
 			tt.edit(t, &m)
-			a, err := Read(context.Background(), m.command)
+			a, err := m.run(t, func() {})
 			switch {
 			case tt.want != "":
-				if wantError(t, err, tt.want); a.PURL != "" || a.Digest != nil {
-					t.Errorf("%v with an error", a)
+				if wantError(t, err, tt.want); a.PURL != "" || a.Digest != nil || errors.As(err, new(*DoubtError)) {
+					t.Errorf("%v with the error %T", a, err)
 				}
 			case err != nil || a.PURL != "pkg:npm/%40acme/weather-mcp@1.4.2" || a.Digest["sha512"] != goodHex || a.Check() != nil:
 				t.Errorf("%v, %v", a, err)
 			}
 		})
 	}
-}
-
-// age makes npm's folder one that was not touched since then.
-func (m *machine) age(t *testing.T, then time.Time) {
-	t.Helper()
-	if err := os.Chtimes(m.folder, then, then); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// own gives the project a file.
-func (m *machine) own(t *testing.T, name string) {
-	t.Helper()
-	write(t, filepath.Join(m.dir, filepath.FromSlash(name)), "{}")
 }
