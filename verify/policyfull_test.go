@@ -3,6 +3,7 @@ package verify
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -48,6 +49,18 @@ rules:
     pinnedOnly: "our own monorepo"
     approvals: {from: [reviewers], audience: production}
 `
+
+// The example of a team's policy is read, and nothing in it is doubtful.
+func TestExamplePolicy(t *testing.T) {
+	text, err := os.ReadFile("../testdata/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := policy(t, string(text))
+	if found := p.Lint(); len(found) > 0 || len(p.rules) != 2 || len(p.Files()) > 0 {
+		t.Errorf("%d rules, %v, %v", len(p.rules), p.Files(), found)
+	}
+}
 
 func TestFullPolicy(t *testing.T) {
 	p := policy(t, full)
