@@ -94,8 +94,9 @@
 // was signed, numbers of revocation lists, the latest verified time, is kept in
 // $XDG_STATE_HOME/mcpsign/sequences: when a release is pinned, when a revocation
 // list is added, and when check meets a live server whose update it accepts. What
-// check does not allow of a live server, and someone may approve, lies in held
-// there, the last listing of each server.
+// was checked with nothing but the keys and roots of a lockfile is kept for that
+// lockfile alone. What check does not allow of a live server, and someone may
+// approve, lies in held there, the last listing of each lockfile and server.
 //
 // Bundle pack puts the lockfile and its evidence into one file, with policies, the
 // files that these name, keys and roots only if --authority names them; unpack
