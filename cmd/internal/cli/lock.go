@@ -143,7 +143,7 @@ func (a *app) pin(st *store, j *judgement, pinned *lock.Server, content [][]byte
 	if err == nil {
 		err = state.record(j.sighted, j.news())
 	}
-	if err == nil && j.downgrade { // for the rule of the lockfile alone as well
+	if err == nil && j.sighted != j.here { // so that the rule of the lockfile alone knows it
 		err = state.record(j.here, j.news())
 	}
 	if err == nil {
