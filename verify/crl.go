@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
@@ -109,6 +110,22 @@ func (c *crl) covers(cert *x509.Certificate) bool {
 		}
 	}
 	return false
+}
+
+// includes reports whether a list is about the same certificates as an older one
+// and revokes all that it does, each as early.
+func (c *crl) includes(older *crl) bool {
+	if c.usersOnly != older.usersOnly || !bytes.Equal(c.point.FullBytes, older.point.FullBytes) {
+		return false
+	}
+	since := make(map[string]time.Time, len(c.RevokedCertificateEntries))
+	for _, e := range c.RevokedCertificateEntries {
+		since[string(e.SerialNumber.Bytes())] = notSafeSince(e.RevocationTime, e.Extensions)
+	}
+	return !slices.ContainsFunc(older.RevokedCertificateEntries, func(e x509.RevocationListEntry) bool {
+		at, there := since[string(e.SerialNumber.Bytes())]
+		return !there || at.After(notSafeSince(e.RevocationTime, e.Extensions))
+	})
 }
 
 // revokedIn looks up a serial number, and returns since when its certificate is

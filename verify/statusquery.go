@@ -18,6 +18,29 @@ type CertificateStatus struct {
 	From, Till   time.Time // thisUpdate and nextUpdate, or the validity of the responder's certificate, if that is shorter
 	Nonce        []byte    // of an OCSP response, if it has one
 	Certificates []CertificateStanding
+
+	list *crl // of a RevocationList
+}
+
+// Current reports whether s is good for saying, at that time, what is not
+// revoked; clocks may differ by 5 minutes.
+func (s *CertificateStatus) Current(at time.Time) bool {
+	return (&standing{from: s.From, till: s.Till}).current(at)
+}
+
+// Supersedes reports whether s is newer than old and says all that it does. What
+// revokes a certificate, at hand or not, is never superseded by what does not
+// revoke it as early: it stays revoked, and the next list may leave it out when
+// it has ended.
+func (s *CertificateStatus) Supersedes(old *CertificateStatus) bool {
+	if s.Kind != old.Kind || s.Issuer != old.Issuer || !s.From.After(old.From) || old.list != nil && !s.list.includes(old.list) {
+		return false
+	}
+	return !slices.ContainsFunc(old.Certificates, func(c CertificateStanding) bool {
+		return !slices.ContainsFunc(s.Certificates, func(n CertificateStanding) bool {
+			return n.Serial == c.Serial && (!n.Unknown || c.Unknown) && (!c.Revoked || n.Revoked && !n.Since.After(c.Since))
+		})
+	})
 }
 
 // A CertificateStanding is what a status says about one certificate.
@@ -78,8 +101,11 @@ func (v *Verifier) Status(der []byte, bundles ...[]byte) (*CertificateStatus, er
 	case s == nil:
 		return nil, &StatusError{WrongSigner, errors.New("it is about none of the certificates at hand")}
 	}
-	if o, ok := source.(*ocspStatus); ok {
-		s.Nonce = o.nonce
+	switch source := source.(type) {
+	case *ocspStatus:
+		s.Nonce = source.nonce
+	case candidateCRL:
+		s.list = source.crl
 	}
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -79,23 +80,14 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 	if err != nil {
 		return err
 	}
-	recorded, _, err := st.recordedBundles(entry)
+	of := st.sighting(name, flags.builtin())
+	bundles, old, err := st.atHand(name, entry, flags)
 	if err != nil {
 		return err
 	}
-	added, err := st.added(name)
-	if err != nil {
+	if err := a.replaceLists(v, of, found, bundles); err != nil {
 		return err
 	}
-	bundles, old := apart(added)
-	named, err := readBundles(flags.bundles, "mcpsign add "+name+" RELEASE.sigstore.json")
-	if err != nil {
-		return err
-	}
-	if err := a.replaceLists(v, st.sighting(name, flags.builtin()), found, bundles); err != nil {
-		return err
-	}
-	bundles = slices.Concat(bundles, recorded, named)
 	for _, x := range found.bundles {
 		bundles = append(bundles, x.data)
 	}
@@ -117,7 +109,7 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 	if err := st.keep(name, found); err != nil {
 		return err
 	}
-	if err := a.rememberLists(st.sighting(name, flags.builtin()), found); err != nil {
+	if err := a.rememberLists(of, found); err != nil {
 		return err
 	}
 	if err := a.emitAdditions(name, found); err != nil {
@@ -127,6 +119,22 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 		return fail(ExitService, fmt.Errorf("none of %d places told the status of a certificate", len(found.asked)), "try again later, or get the revocation list by other means and add the file")
 	}
 	return nil
+}
+
+// atHand returns all bundles of a server that were added, recorded or named, and
+// the status of certificates that was added.
+func (s *store) atHand(server string, entry *lock.Server, flags *trustFlags) (bundles, status [][]byte, err error) {
+	recorded, _, err := s.recordedBundles(entry)
+	if err != nil {
+		return nil, nil, err
+	}
+	added, err := s.added(server)
+	if err != nil {
+		return nil, nil, err
+	}
+	named, err := readBundles(flags.bundles, "mcpsign add "+server+" RELEASE.sigstore.json")
+	bundles, status = apart(added)
+	return slices.Concat(bundles, recorded, named), status, err
 }
 
 // A given is a status in a place, which is verified when all bundles are.
@@ -168,18 +176,16 @@ func (a *app) readAdditions(ctx context.Context, v *verify.Verifier, server stri
 
 // notAdded says of which place an error is.
 func notAdded(place string, err error) error {
-	hint := "nothing was kept; look at it: mcpsign inspect " + quoteWords([]string{withoutSecretsIfURL(place)})
-	if f := (*failure)(nil); errors.As(err, &f) && f.hint != "" {
-		hint = f.hint
-	}
-	return fail(codeOf(err), fmt.Errorf("%s: %w", lock.Visible(withoutSecretsIfURL(place)), err), hint)
+	place = withoutSecretsIfURL(place)
+	hint := cmp.Or(hintOf(err), "nothing was kept; look at it: mcpsign inspect "+quoteWords([]string{place}))
+	return fail(codeOf(err), fmt.Errorf("%s: %w", lock.Visible(place), err), hint)
 }
 
 // replace finds what is there already and needs no more to be.
 func (f *additions) replace(v *verify.Verifier, old, bundles [][]byte) {
 	for _, der := range old {
 		says, err := v.Status(der, bundles...)
-		if err == nil && slices.ContainsFunc(f.status, func(x addedStatus) bool { return x.replaces(says, der) }) {
+		if err == nil && slices.ContainsFunc(f.status, func(x addedStatus) bool { return x.says.Supersedes(says) }) {
 			f.replaced = append(f.replaced, sha256.Sum256(der))
 		}
 	}

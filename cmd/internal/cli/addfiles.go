@@ -72,12 +72,12 @@ func (s *store) planAdded(folder string, files [][]byte, replaced ...lock.Digest
 	}
 	fresh = map[string][]byte{}
 	for _, data := range files {
-		if name := addedName(sha256.Sum256(data)); !slices.Contains(kept, name) {
+		if name := contentName(sha256.Sum256(data)); !slices.Contains(kept, name) {
 			fresh[name] = data
 		}
 	}
 	gone = slices.DeleteFunc(slices.Clone(kept), func(name string) bool {
-		return !slices.ContainsFunc(replaced, func(d lock.Digest) bool { return name == addedName(d) })
+		return !slices.ContainsFunc(replaced, func(d lock.Digest) bool { return name == contentName(d) })
 	})
 	if n := len(kept) - len(gone) + len(fresh); n > lock.MaxBundles {
 		return nil, nil, tooMuchAdded(filepath.Join(evidenceDir, folder), n)
@@ -88,9 +88,6 @@ func (s *store) planAdded(folder string, files [][]byte, replaced ...lock.Digest
 func tooMuchAdded(path string, n int) error {
 	return fail(ExitUsage, fmt.Errorf("%s has %d files or would have, and no more than %d are looked at", path, n, lock.MaxBundles), "remove those that are of no use")
 }
-
-// addedName is the name of a file of added evidence.
-func addedName(d lock.Digest) string { return "sha256-" + d.Hex() }
 
 // addedNames lists the files of a folder of added evidence. More than are looked
 // at are an error: what is left out could be what forbids.
@@ -138,12 +135,9 @@ func (s *store) added(server string) ([][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		data, err := readAll(f, path, lock.MaxBundle)
-		if err = errors.Join(err, f.Close()); err != nil {
+		data, err := s.content(f, path, lock.MaxBundle)
+		if err != nil {
 			return nil, err
-		}
-		if addedName(sha256.Sum256(data)) != name {
-			return nil, fail(ExitInvalid, fmt.Errorf("%s was changed: its content is not what its name says", path), "restore the file from version control")
 		}
 		bundles = append(bundles, data)
 	}

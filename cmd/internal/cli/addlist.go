@@ -3,34 +3,38 @@ package cli
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"github.com/mcpsign/mcpsign/verify"
 )
+
+// isList reports whether x is a revocation list.
+func (x addition) isList() bool { return x.list.Number > 0 }
 
 // replaceLists checks that the revocation lists among the additions are the
 // newest that were seen of their signers, and finds those that they stand in
 // place of among the bundles that are there.
 func (a *app) replaceLists(v *verify.Verifier, of sighting, found *additions, bundles [][]byte) error {
+	if !slices.ContainsFunc(found.bundles, addition.isList) {
+		return nil
+	}
+	seen, err := a.seen(of)
+	if err != nil {
+		return err
+	}
 	var old []addition
 	for _, data := range bundles {
-		if x, err := verifyAddition(v, of.server, data); err == nil && x.list.Number > 0 {
+		if x, err := verifyAddition(v, of.server, data); err == nil && x.isList() {
 			old = append(old, x)
 		}
 	}
-	seen := &sight{}
 	for i, x := range found.bundles {
-		if x.list.Number == 0 {
+		if !x.isList() {
 			continue
 		}
-		if seen.Version == 0 {
-			var err error
-			if seen, err = a.seen(of); err != nil {
-				return err
-			}
-		}
 		known := seen.list(x.signer)
-		for _, o := range append(old, found.bundles[:i]...) {
-			if o.list.Number > 0 && o.signer.Same(x.signer) {
+		for _, o := range slices.Concat(old, found.bundles[:i]) {
+			if o.isList() && o.signer.Same(x.signer) {
 				known = max(known, o.list.Number)
 			}
 		}
@@ -54,7 +58,7 @@ func (a *app) replaceLists(v *verify.Verifier, of sighting, found *additions, bu
 func (a *app) rememberLists(of sighting, found *additions) error {
 	var n news
 	for _, x := range found.bundles {
-		if x.list.Number > 0 {
+		if x.isList() {
 			n.lists = append(n.lists, verify.ListMark{Signer: x.signer, Number: x.list.Number})
 		}
 	}

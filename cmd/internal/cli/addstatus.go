@@ -3,15 +3,11 @@ package cli
 import (
 	"bytes"
 	"crypto/sha256"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/asn1"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -72,16 +68,13 @@ func (a *app) verifyStatus(v *verify.Verifier, der []byte, bundles [][]byte) (ad
 	now := a.Now()
 	what := fmt.Sprintf("it is good from %s to %s", rfc3339(x.says.From), rfc3339(x.says.Till))
 	switch {
-	case now.After(x.says.Till), now.Add(clockSkew).Before(x.says.From):
+	case !x.says.Current(now):
 		return x, fail(ExitOutdated, fmt.Errorf("%s, and it is %s", what, rfc3339(now)), "fetch the newest one from the issuer")
 	case !slices.ContainsFunc(x.says.Certificates, func(c verify.CertificateStanding) bool { return !c.Unknown }):
 		return x, fail(ExitTrust, fmt.Errorf("the responder of %s does not know certificate %s", x.says.Issuer, x.says.Certificates[0].Serial), "ask the issuer")
 	}
 	return x, nil
 }
-
-// clockSkew is how far the clock of an issuer may be ahead.
-const clockSkew = 5 * time.Minute
 
 func statusHint(r verify.Reason) string {
 	switch r {
@@ -91,58 +84,6 @@ func statusHint(r verify.Reason) string {
 		return "nothing was kept; add the bundle that the certificate signed, and name its roots with --roots and --tsa-roots, or --policy"
 	}
 	return "nothing was kept; fetch it again from the issuer"
-}
-
-// replaces reports whether x says all that old does and is newer. What revokes
-// a certificate is never replaced unless x revokes it as well: it stays so, and
-// the next list may leave it out when the certificate has ended.
-func (x addedStatus) replaces(old *verify.CertificateStatus, der []byte) bool {
-	if x.says.Kind != old.Kind || x.says.Issuer != old.Issuer || !x.says.From.After(old.From) {
-		return false
-	}
-	if old.Kind == verify.RevocationList && !includes(x.data, der) {
-		return false
-	}
-	for _, c := range old.Certificates {
-		same := func(n verify.CertificateStanding) bool { return n.Serial == c.Serial && (!n.Unknown || c.Unknown) }
-		if c.Revoked || !slices.ContainsFunc(x.says.Certificates, same) {
-			return false
-		}
-	}
-	return true
-}
-
-// includes reports whether a revocation list is about the same certificates as
-// an older one, and has all of its entries.
-func includes(list, older []byte) bool {
-	next, err := x509.ParseRevocationList(list)
-	if err != nil {
-		return false
-	}
-	last, err := x509.ParseRevocationList(older)
-	const scope = 28 // issuingDistributionPoint
-	if err != nil || !bytes.Equal(extension(next.Extensions, scope), extension(last.Extensions, scope)) {
-		return false
-	}
-	since := make(map[string]time.Time, len(next.RevokedCertificateEntries))
-	for _, e := range next.RevokedCertificateEntries {
-		since[string(e.SerialNumber.Bytes())] = e.RevocationTime
-	}
-	return !slices.ContainsFunc(last.RevokedCertificateEntries, func(e x509.RevocationListEntry) bool {
-		at, there := since[string(e.SerialNumber.Bytes())]
-		return !there || at.After(e.RevocationTime) || extension(e.Extensions, 24) != nil // invalidityDate: may be earlier
-	})
-}
-
-// extension returns the value of an extension, by the last number of its
-// identifier (RFC 5280 section 5.2); nil if there is none.
-func extension(list []pkix.Extension, number int) []byte {
-	for _, e := range list {
-		if e.Id.Equal(asn1.ObjectIdentifier{2, 5, 29, number}) {
-			return e.Value
-		}
-	}
-	return nil
 }
 
 // apart splits what was added for a server.

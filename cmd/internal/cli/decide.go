@@ -62,28 +62,9 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	}
 	j.read, j.sighted, j.here = q.flags.read, s.sighting(name, q.flags.builtin()), s.sighting(name, true)
 	request := verify.Request{Server: name, Lock: entry, At: a.Now(), Revocations: q.flags.lists}
-	named, err := readBundles(q.flags.bundles, j.verifyCommand())
-	if err != nil {
+	if request.Bundles, request.Status, err = j.evidenceOf(s, q); err != nil {
 		return nil, err
 	}
-	if q.compare && !q.approval || len(q.flags.bundles) == 0 {
-		recorded, missing, err := s.recordedBundles(entry)
-		if err != nil {
-			return nil, err
-		}
-		j.missing = missing
-		request.Bundles = append(request.Bundles, recorded...)
-	}
-	added, err := s.added(name)
-	if err != nil {
-		return nil, err
-	}
-	// What was kept first: it may forbid what else is named.
-	bundles, status := apart(added)
-	if request.Status = status; !q.compare && len(q.flags.bundles) > 0 {
-		bundles = slices.DeleteFunc(bundles, func(b []byte) bool { return !isRevocation(b) })
-	}
-	request.Bundles = slices.Concat(bundles, request.Bundles, named)
 	got := q.fetched
 	if j.listing == nil {
 		if got == nil {
@@ -125,6 +106,30 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	}
 	j.request = request
 	return j, nil
+}
+
+// evidenceOf returns the bundles and the status of certificates for a question.
+// What was kept comes first: it may forbid what else is named.
+func (j *judgement) evidenceOf(s *store, q query) (bundles, status [][]byte, err error) {
+	named, err := readBundles(q.flags.bundles, j.verifyCommand())
+	if err != nil {
+		return nil, nil, err
+	}
+	var recorded [][]byte
+	if q.compare && !q.approval || len(named) == 0 {
+		if recorded, j.missing, err = s.recordedBundles(j.entry); err != nil {
+			return nil, nil, err
+		}
+	}
+	added, err := s.added(j.server)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, status := apart(added)
+	if !q.compare && len(named) > 0 {
+		kept = slices.DeleteFunc(kept, func(b []byte) bool { return !isRevocation(b) })
+	}
+	return slices.Concat(kept, recorded, named), status, nil
 }
 
 // decide decides with the pins, or by the signatures of the source alone. A

@@ -71,7 +71,7 @@ func TestAddedListIsNotCrowdedOut(t *testing.T) {
 	junk := func(n int) {
 		for i := range n {
 			text := fmt.Sprintf("junk %d", i)
-			write(t, ".", map[string]string{filepath.Join(addedPath("weather"), addedName(sha256.Sum256([]byte(text)))): text})
+			write(t, ".", map[string]string{filepath.Join(addedPath("weather"), contentName(sha256.Sum256([]byte(text)))): text})
 		}
 	}
 	junk(lock.MaxBundles)

@@ -258,7 +258,7 @@ func (j *judgement) inspectCommand() string {
 // lockfile that has it, none if it lies elsewhere.
 func (j *judgement) kept(bundle lock.Digest, folders ...string) []string {
 	for _, folder := range folders {
-		path := filepath.Join(j.folder, folder, filepath.Base(blobName(bundle)))
+		path := filepath.Join(j.folder, folder, contentName(bundle))
 		if _, err := os.Stat(path); err == nil {
 			return []string{path}
 		}

@@ -132,8 +132,25 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// blobName is where content lies, by its SHA-256.
-func blobName(d lock.Digest) string { return filepath.Join(evidenceDir, "sha256-"+d.Hex()) }
+// contentName is the name of a file, by the SHA-256 of its content.
+func contentName(d lock.Digest) string { return "sha256-" + d.Hex() }
+
+// blobName is where content lies that the lockfile names.
+func blobName(d lock.Digest) string { return filepath.Join(evidenceDir, contentName(d)) }
+
+// content reads and closes a file whose name says its content. Path is for
+// errors, where it lies beside the lockfile.
+func (s *store) content(f *os.File, path string, limit int64) ([]byte, error) {
+	data, err := readAll(f, path, limit)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if contentName(sha256.Sum256(data)) != filepath.Base(path) {
+		return nil, fail(ExitInvalid, fmt.Errorf("%s was changed: its content is not what its name says", filepath.Join(filepath.Dir(s.path), path)),
+			"restore the file from version control")
+	}
+	return data, nil
+}
 
 // blob reads content by its digest, nil if it is not there.
 func (s *store) blob(d lock.Digest) ([]byte, error) {
@@ -141,7 +158,7 @@ func (s *store) blob(d lock.Digest) ([]byte, error) {
 	if err != nil || folder == nil {
 		return nil, err
 	}
-	f, err := openRegular(folder, filepath.Base(blobName(d)))
+	f, err := openRegular(folder, contentName(d))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -151,16 +168,7 @@ func (s *store) blob(d lock.Digest) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	data, err := readAll(f, blobName(d), maxTrustFile)
-	if err != nil {
-		return nil, err
-	}
-	if lock.Digest(sha256.Sum256(data)) != d {
-		return nil, fail(ExitInvalid, fmt.Errorf("%s was changed: its content is not what its name says", filepath.Join(filepath.Dir(s.path), blobName(d))),
-			"restore the file from version control")
-	}
-	return data, nil
+	return s.content(f, blobName(d), maxTrustFile)
 }
 
 // recordedBundles reads the bundles that the lock records for a server. Missing ones

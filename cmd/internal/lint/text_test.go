@@ -208,7 +208,7 @@ func TestVolatile(t *testing.T) {
 		{"examples", []string{"3f2b8c1e-5d0a-4f7b-9c2d-1a2b3c4d5e6f"}, ""},
 
 		{"default", "/home/kim/work", "a path"},
-		{"description", "Relative to /srv/work/server", "a path"},
+		{"description", "Relative to /srv/app/server", "a path"},
 		{"description", "Relative to /Users/kim", "a path"},
 		{"description", `Files in C:\Users\kim\x`, "a path"},
 		{"default", "/tmp/server-83412/x", "a path"},
