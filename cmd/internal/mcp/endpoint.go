@@ -31,6 +31,9 @@ type endpoint struct {
 	limits  limits
 	budget  budget
 
+	brief time.Duration   // how long each request from now on may take; 0 means no bound
+	reply context.Context // of the request under way
+
 	session string // the session id; "" stands for none
 	version string // of the last message
 
@@ -59,8 +62,17 @@ func (h *endpoint) send(m message, version string) error {
 		h.method = m.Method
 	}
 	ctx, cancel := context.WithCancel(h.ctx)
+	if request {
+		if h.brief > 0 {
+			ctx, cancel = context.WithTimeoutCause(h.ctx, h.brief, errSilent)
+		}
+		h.reply = ctx
+	}
 	resp, err := h.do(ctx, http.MethodPost, m.Method, bytes.TrimSuffix(body.Bytes(), []byte("\n")))
 	if err != nil {
+		if context.Cause(ctx) == errSilent {
+			err = errSilent
+		}
 		cancel()
 		return err
 	}
@@ -168,9 +180,16 @@ func (h *endpoint) next() ([]byte, error) {
 		return nil, err
 	case err == io.EOF || !h.settled.IsZero():
 		return nil, errEnded
+	case context.Cause(h.reply) == errSilent:
+		return nil, errSilent
 	}
 	return nil, h.fail(h.method, http.StatusOK, fmt.Errorf("the reply broke off: %w", err))
 }
+
+func (h *endpoint) within(d time.Duration) { h.brief = d }
+
+// shared reports false: each request has a reply of its own.
+func (h *endpoint) shared() bool { return false }
 
 // close ends the session on the server, if there is one and time is left.
 func (h *endpoint) close() {

@@ -9,9 +9,11 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -94,6 +96,33 @@ func answer(method, line string) func() {
 			}
 			return strings.ReplaceAll(line, "ID", string(r.ID))
 		})
+	}
+}
+
+// toolsOnly declares tools and has one, and answers requests for all else with what odd returns.
+func toolsOnly(odd func(request) string) func(request) string {
+	return func(r request) string {
+		switch r.Method {
+		case "initialize":
+			return ""
+		case "tools/list":
+			return r.result(`{"tools":[{"name":"a"}]}`)
+		}
+		return odd(r)
+	}
+}
+
+// stringID has every answer name its request by a string.
+func stringID(answer func(request) string) func(request) string {
+	return func(r request) string {
+		r.ID = json.RawMessage(strconv.Quote(string(r.ID)))
+		if line := answer(r); line != "" {
+			return line
+		}
+		if r.Method == "initialize" {
+			return r.result(initialized)
+		}
+		return r.error(-32601, "method not found")
 	}
 }
 
@@ -225,9 +254,66 @@ var fakes = map[string]func(){
 	},
 	"foreign responses": func() {
 		fmt.Println(`{"jsonrpc":"2.0","id":99,"result":{}}`)
-		fmt.Println(`{"jsonrpc":"2.0","id":"1","result":{}}`)
-		fmt.Println(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`)
-		serve(func(request) string { return "" })
+		fmt.Println(`{"jsonrpc":"2.0","id":"01","result":{}}`)
+		serve(func(r request) string {
+			if r.Method != "tools/list" {
+				return ""
+			}
+			return `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}` + "\n" + r.error(-32601, "no")
+		})
+	},
+	"answers notifications": func() {
+		in := bufio.NewScanner(os.Stdin)
+		for in.Scan() {
+			var r request
+			_ = json.Unmarshal(in.Bytes(), &r)
+			switch r.Method {
+			case "initialize":
+				fmt.Println(r.result(initialized))
+			case "tools/list":
+				time.Sleep(100 * time.Millisecond)
+				fmt.Println(r.result(`{"tools":[]}`))
+			default:
+				fmt.Println(`{"jsonrpc":"2.0","error":{"code":-32601,"message":"no"}}`)
+			}
+		}
+	},
+	"never an id": func() {
+		serve(func(r request) string {
+			if r.Method == "tools/list" {
+				return `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`
+			}
+			return ""
+		})
+	},
+	"no id at first":             answer("initialize", `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no API key"}}`),
+	"result for nobody":          answer("initialize", `{"jsonrpc":"2.0","result":{}}`),
+	"string ids":                 func() { serve(stringID(func(request) string { return "" })) },
+	"answers twice, as a string": answer("tools/list", `{"jsonrpc":"2.0","id":ID,"result":{"tools":[]}}`+"\n"+`{"jsonrpc":"2.0","id":"ID","result":{"tools":[{}]}}`),
+	"undeclared": func() {
+		serve(toolsOnly(func(r request) string { return strings.ReplaceAll(os.Getenv("ANSWER"), "ID", string(r.ID)) }))
+	},
+	"undeclared is silent": func() {
+		serve(toolsOnly(func(request) string { return "\n" }))
+	},
+	"undeclared is late": func() {
+		before := ""
+		serve(toolsOnly(func(r request) string {
+			late := before
+			before = r.result(`{"prompts":[{"name":"late"}],"resourceTemplates":[{"uriTemplate":"late:{x}"}]}`)
+			return late + "\n"
+		}))
+	},
+	"undeclared ends it": func() {
+		serve(toolsOnly(func(request) string { os.Exit(3); return "" }))
+	},
+	"undeclared page 2 fails": func() {
+		serve(toolsOnly(func(r request) string {
+			if r.Params.Cursor != nil {
+				return r.error(-32603, "no such page")
+			}
+			return r.result(`{"prompts":[{"name":"p"}],"resourceTemplates":[],"nextCursor":"2"}`)
+		}))
 	},
 	"requests": func() {
 		in := bufio.NewReader(os.Stdin)

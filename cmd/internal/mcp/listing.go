@@ -48,19 +48,23 @@ func (s *session) list() error {
 	}
 	s.ready = true
 	lists := make(map[string][]page)
-	for _, p := range parts() {
-		pages, err := s.pages(p)
-		if errors.Is(err, errRepeatedCursor) {
-			// A list that changes between two pages may send a client around once without any fault of the server.
-			pages, err = s.pages(p)
+	// What is not declared comes last: some servers end, or never answer again, when they are asked for it.
+	for _, declared := range []bool{true, false} {
+		for _, p := range parts() {
+			if s.declared(p) != declared {
+				continue
+			}
+			if lists[p.method], err = s.pages(p); errors.Is(err, errRepeatedCursor) {
+				// A list that changes between two pages may send a client around once without any fault of the server.
+				lists[p.method], err = s.pages(p)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err != nil {
+		if err := s.settle(lists); err != nil {
 			return err
 		}
-		lists[p.method] = pages
-	}
-	if err := s.settle(lists); err != nil {
-		return err
 	}
 	s.out.Responses = [][]byte{first}
 	for _, p := range parts() {
@@ -75,7 +79,7 @@ func (s *session) list() error {
 func (s *session) settle(lists map[string][]page) error {
 	differs := make(map[string]bool)
 	for _, p := range parts() {
-		if !s.changed[p.changed] {
+		if _, asked := lists[p.method]; !asked || !s.changed[p.changed] {
 			continue
 		}
 		pages, err := s.pages(p)
@@ -175,6 +179,10 @@ type page struct {
 // pages returns the responses that make up one list. It returns none if the server has no such list.
 func (s *session) pages(p part) ([]page, error) {
 	delete(s.changed, p.changed)
+	if !s.declared(p) {
+		s.brief = s.limits.brief
+		defer func() { s.brief = 0 }()
+	}
 	var pages []page
 	var params map[string]any
 	seen := make(map[string]bool)
@@ -183,11 +191,7 @@ func (s *session) pages(p part) ([]page, error) {
 			return nil, fmt.Errorf("%s: the listing has more than %d pages", p.method, s.limits.pages)
 		}
 		r, err := s.call(p.method, params)
-		var refused *MethodError
-		if len(pages) == 0 && errors.As(err, &refused) && refused.Code == jsonrpc.CodeMethodNotFound {
-			if s.declared(p) {
-				s.note("%s: the server has no such method and declares the capability %s", p.method, p.capability)
-			}
+		if len(pages) == 0 && s.lacks(p, err) {
 			return nil, nil
 		}
 		if err != nil {
@@ -213,6 +217,30 @@ func (s *session) pages(p part) ([]page, error) {
 		seen[string(next)] = true
 		params = map[string]any{"cursor": next}
 	}
+}
+
+// lacks reports whether an error for the first page of a list says that the server has no such list.
+func (s *session) lacks(p part, err error) bool {
+	var refused *MethodError
+	unknown := errors.As(err, &refused) && refused.Code == jsonrpc.CodeMethodNotFound
+	switch {
+	case s.declared(p):
+		if unknown {
+			s.note("%s: the server has no such method and declares the capability %s", p.method, p.capability)
+		}
+		return unknown
+	case unknown:
+		return true
+	case errors.Is(err, errSilent), errors.Is(err, errEnded):
+		s.giveUp()
+		err = fmt.Errorf("%s: %w", p.method, err)
+	case refused != nil, errors.As(err, new(*HTTPError)), errors.As(err, new(*messageError)):
+		s.giveUp()
+	default:
+		return false
+	}
+	s.note("%v; the server does not declare the capability %s, so that it counts as having no such list", err, p.capability)
+	return true
 }
 
 // memberless decides about a result that lacks the member it must have: the list is empty, or it is an error.

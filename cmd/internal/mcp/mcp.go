@@ -11,7 +11,8 @@
 //     JSON-RPC error, or with the version 2026-07-28. This and every later request carries the protocol version, the
 //     client's name and its (no) capabilities in params._meta under io.modelcontextprotocol/.
 //  3. tools/list, prompts/list and resources/templates/list, each with all its pages, whatever capabilities the server
-//     declares: a capability that is not declared must not hide a definition.
+//     declares: a capability that is not declared must not hide a definition. Lists whose capability is declared come
+//     first. The others get 2 s each.
 //
 // Both transports ask in this order, so that a server of both eras lists the same over either.
 //
@@ -20,15 +21,19 @@
 // A method that the server does not have (-32601) lists nothing. So does a first and only page without the member it
 // must have (tools, prompts, resourceTemplates), with a note, if the server does not declare the capability; for
 // resourceTemplates even if it does, as the resources capability promises no templates and real servers answer so.
-// Everything else the server may answer instead of a list is an error: no listing is not an empty listing.
+// A list whose capability is not declared is not there either, with a note, if the server answers the request for its
+// first page with any error or with nonsense, does not answer it, or ends. Everything else the server may answer instead
+// of a list is an error: no listing is not an empty listing.
 //
 // A cursor is opaque and sent back as it was spelled; "" is one, and only a missing or null nextCursor is the end. When a
 // cursor comes back a second time the method is listed once more from its first page, and then it is an error. So it is
 // with a list that the server announces as changed (notifications/tools/list_changed and the like) after it was asked
 // for: it is listed once more, and if it differs and is announced again, that is an error.
 //
-// A message that is broken, repeats a top-level member, is a batch, or answers a request a second time is an error. What
-// is not meant as a JSON-RPC message is noise: counted and passed over. Requests of the server are answered, ping with a
+// A message that is broken, repeats a top-level member, is a batch, or answers a request a second time is an error. An
+// answer names its request by the number, or by a string of its decimal digits. One that names no request is an error
+// where it can only be about the request under way; over stdio it may be about a notification or an answer of ours, and
+// is one if nothing better comes within 10 s. What is not meant as a JSON-RPC message is noise: counted and passed over. Requests of the server are answered, ping with a
 // result and all others with -32601, and more than 100 are an error; other notifications are ignored.
 //
 // # Streamable HTTP
@@ -89,8 +94,11 @@ type limits struct {
 	line  int           // bytes of one message
 	total int           // bytes of standard output or of all bodies, noise included
 	grace time.Duration // for each step of ending the process; for all that follows answers over HTTP, and for DELETE
+
+	brief  time.Duration // for each answer about a list whose capability is not declared; 0 means no bound
+	orphan time.Duration // for an answer that follows one that names no request; 0 means no bound
 }
 
 func standardLimits() limits {
-	return limits{pages: 1000, line: 16 << 20, total: 64 << 20, grace: 2 * time.Second}
+	return limits{pages: 1000, line: 16 << 20, total: 64 << 20, grace: 2 * time.Second, brief: 2 * time.Second, orphan: 10 * time.Second}
 }

@@ -58,10 +58,10 @@ func listRemote(ctx context.Context, r Remote, lim limits) (*Listing, error) {
 		err = s.list()
 	}
 	switch {
-	case err == nil:
-		return &s.out, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s: no answer to %s: %w", h.shown(), s.method, context.Cause(ctx))
+	case err == nil:
+		return &s.out, nil
 	case errors.Is(err, errEnded):
 		err = fmt.Errorf("%s: the reply to %s ended without the answer%s", h.shown(), s.method, h.passed())
 	case !errors.As(err, new(*HTTPError)):

@@ -6,7 +6,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,8 +23,11 @@ func (h *endpoint) open(resp *http.Response, m message) error {
 			return h.fail(m.Method, resp.StatusCode, errors.New("its session id is not all visible ASCII"))
 		}
 	}
-	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" {
-		return h.fail(m.Method, resp.StatusCode, fmt.Errorf("its content encoding %.40q was not asked for", h.safe(encoding)))
+	for _, encoding := range resp.Header.Values("Content-Encoding") {
+		// Both mean that the body is as it is. Servers say none, although it is not registered.
+		if e := strings.TrimSpace(encoding); e != "" && !strings.EqualFold(e, "identity") && !strings.EqualFold(e, "none") {
+			return h.fail(m.Method, resp.StatusCode, fmt.Errorf("its content encoding %.40q was not asked for", h.safe(encoding)))
+		}
 	}
 	body := h.budget.reader(resp.Body)
 	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
@@ -82,7 +84,7 @@ func (h *endpoint) refused(resp *http.Response, m message) error {
 func errorCode(data []byte, id any) (int64, bool) {
 	m, err := parse(data)
 	n, ok := id.(int)
-	if err != nil || !ok || absent(m["error"]) || string(m["id"]) != strconv.Itoa(n) {
+	if got, known := number(m["id"]); err != nil || !ok || absent(m["error"]) || !known || got != n {
 		return 0, false
 	}
 	return readError(m["error"]).Code, true

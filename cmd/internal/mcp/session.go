@@ -8,12 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // maxRequests is how many requests of the server are answered: over HTTP each answer costs a request of ours.
 const maxRequests = 100
+
+const noteStrings = "the server returns the ids of requests as strings"
 
 // A session is one conversation with a server. It has at most one request under way.
 type session struct {
@@ -26,6 +29,11 @@ type session struct {
 	waiting  bool   // the last request is unanswered
 	requests int    // of the server
 
+	late   map[int]bool   // requests whose answers are no longer waited for
+	loose  int            // notifications and answers that were sent: a server may answer each with an error, without an id
+	orphan *jsonrpc.Error // came without an id, and may be about the request under way
+	brief  time.Duration  // how long a request may go without an answer; 0 means no bound
+
 	ready        bool           // the handshake is done
 	version      string         // of the protocol, as far as it is known
 	meta         map[string]any // sent with every request of the stateless revision, else nil
@@ -35,7 +43,7 @@ type session struct {
 }
 
 func newSession(w wire, lim limits) *session {
-	return &session{wire: w, limits: lim, changed: make(map[string]bool)}
+	return &session{wire: w, limits: lim, changed: make(map[string]bool), late: make(map[int]bool)}
 }
 
 // A reply is a response that is no error.
@@ -54,13 +62,17 @@ func (s *session) call(method string, params map[string]any) (*reply, error) {
 		params["_meta"] = s.meta
 	}
 	s.id++
-	s.method, s.waiting = method, true
+	s.method, s.waiting, s.orphan = method, true, nil
+	s.wire.within(s.brief)
 	if err := s.send(message{ID: s.id, Method: method, Params: params}); err != nil {
 		return nil, err
 	}
 	line, response, err := s.receive()
 	if err == nil && s.wire.answered() {
 		err = s.drain()
+	}
+	if errors.Is(err, errSilent) && s.orphan != nil {
+		err = &MethodError{Method: method, Code: s.orphan.Code, Message: s.orphan.Message}
 	}
 	if err != nil {
 		return nil, err
@@ -71,11 +83,11 @@ func (s *session) call(method string, params map[string]any) (*reply, error) {
 	}
 	result, err := object(response["result"])
 	if err != nil {
-		return nil, fmt.Errorf("result of %s: %w", method, err)
+		return nil, invalid("result of %s: %v", method, err)
 	}
 	// Other types of a result ask the client for something before they list anything.
 	if t := result["resultType"]; s.meta != nil && !absent(t) && text(t) != "complete" {
-		return nil, fmt.Errorf("result of %s: its type is %.40q, not complete", method, t)
+		return nil, invalid("result of %s: its type is %.40q, not complete", method, t)
 	}
 	return &reply{line, response["result"], result}, nil
 }
@@ -91,6 +103,9 @@ func readError(raw json.RawMessage) jsonrpc.Error {
 
 func (s *session) send(m message) error {
 	m.Version = "2.0"
+	if (m.ID == nil || m.Method == "") && s.wire.shared() {
+		s.loose++
+	}
 	return s.wire.send(m, s.version)
 }
 
@@ -128,19 +143,56 @@ func (s *session) receive() ([]byte, map[string]json.RawMessage, error) {
 // ours reports whether a response is the one to the request under way. One to a request that was answered before is an
 // error, and one to none of ours is noted.
 func (s *session) ours(m map[string]json.RawMessage) (bool, error) {
-	id, err := strconv.Atoi(string(m["id"]))
+	id, known := number(m["id"])
+	if known && m["id"][0] == '"' && !slices.Contains(s.out.Notes, noteStrings) {
+		s.note(noteStrings)
+	}
 	switch {
-	case err == nil && id == s.id && s.waiting:
+	case known && id == s.id && s.waiting:
 		return true, nil
-	case err == nil && id >= 1 && id <= s.id:
+	case known && s.late[id]:
+		delete(s.late, id)
+		s.note("the answer to request %d came too late and was ignored", id)
+		return false, nil
+	case known && id >= 1 && id <= s.id:
 		return false, fmt.Errorf("server answered request %d a second time", id)
-	case !absent(m["error"]):
-		e := readError(m["error"])
-		s.note("a response with the unknown id %.40q was ignored: error %d, %.100q", m["id"], e.Code, e.Message)
-	default:
+	case absent(m["id"]) && s.waiting && s.loose == 0:
+		if absent(m["error"]) {
+			return false, invalid("server answered %s without the id of the request", s.method)
+		}
+		return true, nil
+	}
+	if absent(m["error"]) {
 		s.note("a response with the unknown id %.40q was ignored", m["id"])
+		return false, nil
+	}
+	e := readError(m["error"])
+	s.note("a response with the unknown id %.40q was ignored: error %d, %.100q", m["id"], e.Code, e.Message)
+	if absent(m["id"]) && s.waiting {
+		s.loose--
+		s.orphan = &e
+		if s.brief == 0 {
+			s.wire.within(s.limits.orphan)
+		}
 	}
 	return false, nil
+}
+
+// number returns the id of a response. Some servers return the number they got as a string.
+func number(id json.RawMessage) (n int, known bool) {
+	digits := string(id)
+	if len(id) > 0 && id[0] == '"' {
+		digits = text(id)
+	}
+	n, err := strconv.Atoi(digits)
+	return n, err == nil && strconv.Itoa(n) == digits
+}
+
+// giveUp has the answer to the request under way ignored, should it still come.
+func (s *session) giveUp() {
+	if s.waiting {
+		s.waiting, s.late[s.id] = false, true
+	}
 }
 
 // drain reads what a server still sends after an answer.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // A Command says how a server is started. The zero Command starts nothing and is an error.
@@ -56,9 +57,12 @@ func list(ctx context.Context, c Command, lim limits) (*Listing, error) {
 	defer p.close()
 	defer context.AfterFunc(ctx, p.abort)()
 
-	s := newSession(newPipe(p.stdin, p.stdout, lim), lim)
+	pipe := newPipe(p.stdin, p.stdout, lim)
+	defer pipe.close()
+	s := newSession(pipe, lim)
 	err = s.list()
-	if errors.Is(err, errEnded) && ctx.Err() != nil {
+	pipe.within(0)
+	if (err == nil || errors.Is(err, errEnded)) && ctx.Err() != nil {
 		err = fmt.Errorf("no answer to %s: %w", s.method, context.Cause(ctx))
 	}
 	if err != nil {
@@ -93,19 +97,45 @@ func (s *session) explain(err error, exit string) error {
 
 // A pipe is the wire to a process: a message is a line.
 type pipe struct {
-	in    *json.Encoder
-	lines *bufio.Scanner
-	limit int
+	in       *json.Encoder
+	lines    chan []byte   // closed at the end
+	err      error         // why it ended, set before lines is closed
+	done     chan struct{} // closed when nobody wants lines any more
+	deadline time.Time     // zero: next waits as long as it takes
 }
 
 func newPipe(stdin io.Writer, stdout io.Reader, lim limits) *pipe {
-	p := &pipe{in: newEncoder(stdin), limit: lim.line}
-	p.lines = bufio.NewScanner((&budget{total: lim.total, left: lim.total}).reader(stdout))
+	p := &pipe{in: newEncoder(stdin), lines: make(chan []byte), done: make(chan struct{})}
+	lines := bufio.NewScanner((&budget{total: lim.total, left: lim.total}).reader(stdout))
 	// A Scanner's buffer holds the newline too.
-	p.lines.Buffer(nil, lim.line+1)
-	p.lines.Split(splitLines)
+	lines.Buffer(nil, lim.line+1)
+	lines.Split(splitLines)
+	go p.read(lines, lim.line)
 	return p
 }
+
+// read hands over lines one by one, so that next need not wait for one that does not come.
+func (p *pipe) read(lines *bufio.Scanner, limit int) {
+	defer close(p.lines)
+	for lines.Scan() {
+		select {
+		case p.lines <- bytes.Clone(lines.Bytes()):
+		case <-p.done:
+			p.err = errEnded
+			return
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		p.err = &excessError{"a line", limit}
+	case errors.As(err, new(*excessError)):
+		p.err = err
+	default:
+		p.err = errEnded
+	}
+}
+
+func (p *pipe) close() { close(p.done) }
 
 // splitLines is [bufio.ScanLines], but keeps a carriage return and drops a last line without a newline: the server did
 // not live to finish it.
@@ -125,18 +155,32 @@ func (p *pipe) send(m message, _ string) error {
 }
 
 func (p *pipe) next() ([]byte, error) {
-	if p.lines.Scan() {
-		return p.lines.Bytes(), nil
+	var silent <-chan time.Time
+	if !p.deadline.IsZero() {
+		timer := time.NewTimer(time.Until(p.deadline))
+		defer timer.Stop()
+		silent = timer.C
 	}
-	err := p.lines.Err()
-	if errors.Is(err, bufio.ErrTooLong) {
-		return nil, &excessError{"a line", p.limit}
+	select {
+	case line, ok := <-p.lines:
+		if !ok {
+			return nil, p.err
+		}
+		return line, nil
+	case <-silent:
+		return nil, errSilent
 	}
-	if errors.As(err, new(*excessError)) {
-		return nil, err
-	}
-	return nil, errEnded
 }
+
+func (p *pipe) within(d time.Duration) {
+	p.deadline = time.Time{}
+	if d > 0 {
+		p.deadline = time.Now().Add(d)
+	}
+}
+
+// shared reports true: a message does not say what led to it.
+func (p *pipe) shared() bool { return true }
 
 // answered reports false: all messages come on one stream, and what follows an answer is read with the next one.
 func (p *pipe) answered() bool { return false }

@@ -6,13 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 var (
-	errNoise = errors.New("not a JSON-RPC message")
-	errEnded = errors.New("server hung up")
+	errNoise  = errors.New("not a JSON-RPC message")
+	errEnded  = errors.New("server hung up")
+	errSilent = errors.New("no answer")
 )
 
 // A wire carries messages to and from one server.
@@ -21,8 +23,13 @@ type wire interface {
 	// the server takes no more.
 	send(m message, version string) error
 	// next returns the next message that came in, which is valid until the next call. The error is errEnded if there is
-	// none to come.
+	// none to come, errSilent if none came in time.
 	next() ([]byte, error)
+	// within bounds how long the server may take from now on, or over HTTP from the next request on; 0 means no bound.
+	within(time.Duration)
+	// shared reports whether answers to everything that was sent come in together. If not, what next returns is part of
+	// the reply to the request under way.
+	shared() bool
 	// answered is told that the request under way has its answer. It reports whether the rest of what came with it has
 	// an end, up to which to read before anything else is sent.
 	answered() bool
@@ -78,7 +85,15 @@ func (m *metered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// parse returns the members of a JSON-RPC message. The error is errNoise for a line that is not meant as one.
+// A messageError reports a message that is not as JSON-RPC has it, or a result that is not an object.
+type messageError struct{ text string }
+
+func (e *messageError) Error() string { return e.text }
+
+func invalid(format string, args ...any) error { return &messageError{fmt.Sprintf(format, args...)} }
+
+// parse returns the members of a JSON-RPC message. The error is errNoise for a line that is not meant as one, otherwise
+// a [*messageError].
 func parse(line []byte) (map[string]json.RawMessage, error) {
 	m, err := object(line)
 	if err != nil {
@@ -86,7 +101,7 @@ func parse(line []byte) (map[string]json.RawMessage, error) {
 		// wait any longer would be in vain.
 		if start := bytes.TrimLeft(line, " \t\r\ufeff"); len(start) > 0 && (start[0] == '{' || start[0] == '[') &&
 			(m["jsonrpc"] != nil || bytes.Contains(line, []byte(`"jsonrpc"`))) {
-			return nil, fmt.Errorf("server sent a broken message: %w", err)
+			return nil, invalid("server sent a broken message: %v", err)
 		}
 		return nil, errNoise
 	}
@@ -98,13 +113,13 @@ func parse(line []byte) (map[string]json.RawMessage, error) {
 	failed := !absent(m["error"])
 	switch {
 	case text(m["jsonrpc"]) != "2.0":
-		return nil, fmt.Errorf("server sent a message of the JSON-RPC version %.40q", m["jsonrpc"])
+		return nil, invalid("server sent a message of the JSON-RPC version %.40q", m["jsonrpc"])
 	case method && (result || failed):
-		return nil, errors.New("server sent a message that is both a request and a response")
+		return nil, invalid("server sent a message that is both a request and a response")
 	case !method && failed && !absent(m["result"]):
-		return nil, errors.New("server sent a response with both a result and an error")
+		return nil, invalid("server sent a response with both a result and an error")
 	case !method && !failed && !result:
-		return nil, errors.New("server sent a message with no method, result or error")
+		return nil, invalid("server sent a message with no method, result or error")
 	}
 	return m, nil
 }
