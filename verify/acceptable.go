@@ -10,7 +10,9 @@ import (
 	"github.com/mcpsign/mcpsign/lock"
 )
 
-// skew is how far a verified time may lie ahead of the host's clock.
+// skew is how far two clocks may differ: a time may lie that far ahead of the
+// host's clock, and what a statement says of its own time that far ahead of the
+// verified time of its signature.
 const skew = 5 * time.Minute
 
 // unacceptable says why evidence by someone who may does not count for a
@@ -22,12 +24,15 @@ func (d *Decision) unacceptable(c counted, g *gathered, r *Request, q *requireme
 	if no := d.unusable(c, r); no != nil {
 		return no
 	}
+	if no := c.misdated(r.At); no != nil {
+		return no
+	}
 	if reason, revoked := g.revokedStatement(c, r.Server); revoked {
 		return c.no(Revoked, "the statement was revoked%s", because(reason))
 	}
 	switch c.statement.PredicateType() {
 	case attest.PredicateType:
-		return c.staleRelease(r, q)
+		return c.staleRelease(g, r, q)
 	case attest.ApprovalType:
 		return c.staleApproval(r, q.approvals)
 	}
@@ -83,14 +88,14 @@ func (d *Decision) unusable(c counted, r *Request) *badEvidence {
 }
 
 // staleRelease says why a statement about definitions does not count.
-func (c counted) staleRelease(r *Request, q *requirement) *badEvidence {
+func (c counted) staleRelease(g *gathered, r *Request, q *requirement) *badEvidence {
 	rel := c.statement.Release()
-	floor := highest(r, c)
+	floor := max(highest(r, c), g.aheadOf(c.by))
 	switch {
 	case !rel.ExpiresAt.IsZero() && !r.At.Before(rel.ExpiresAt):
 		return c.no(Expired, "the statement expired at %s", rel.ExpiresAt.UTC().Format(time.RFC3339))
-	case tooOld(rel.IssuedAt, q.maxAge, r.At):
-		return c.no(Expired, "the statement is of %s, older than the rule allows", rel.IssuedAt.UTC().Format(time.RFC3339))
+	case tooOld(c.made(), q.maxAge, r.At):
+		return c.no(Expired, "the statement is of %s, older than the rule allows", c.made().UTC().Format(time.RFC3339))
 	case rel.Sequence < floor:
 		return c.no(Rollback, "sequence %d, and sequence %d of the same signer was seen", rel.Sequence, floor)
 	case rel.Sequence < q.minSequence:
@@ -105,8 +110,8 @@ func (c counted) staleApproval(r *Request, rule *approvalRule) *badEvidence {
 	switch {
 	case !r.At.Before(a.ExpiresAt):
 		return c.no(Expired, "the approval expired at %s", a.ExpiresAt.UTC().Format(time.RFC3339))
-	case tooOld(a.IssuedAt, rule.maxAge, r.At):
-		return c.no(Expired, "the approval is of %s, older than the rule allows", a.IssuedAt.UTC().Format(time.RFC3339))
+	case tooOld(c.made(), rule.maxAge, r.At):
+		return c.no(Expired, "the approval is of %s, older than the rule allows", c.made().UTC().Format(time.RFC3339))
 	}
 	return nil
 }
@@ -131,20 +136,14 @@ func (c counted) unmet(a attestationRule, r *Request) *badEvidence {
 // agedOut says why an attestation is too old: by the earliest of the verified
 // times of its signature and the time that it states itself.
 func (c counted) agedOut(p *attest.Predicate, most time.Duration, now time.Time) *badEvidence {
-	times := slices.Clone(c.times)
-	stated, err := p.Time()
-	switch {
-	case err == nil && stated.After(now.Add(skew)):
-		return c.no(Expired, "the attestation says that it is of %s, which is still to come", stated.UTC().Format(time.RFC3339))
-	case err == nil:
-		times = append(times, stated)
-	case !errors.Is(err, attest.ErrNoValue):
+	if _, err := p.Time(); err != nil && !errors.Is(err, attest.ErrNoValue) {
 		return c.no(Expired, "how old the attestation is can't be read: %w", err)
 	}
-	if len(times) == 0 {
+	made := c.made()
+	if made.IsZero() {
 		return c.no(Expired, "neither a timestamp nor the attestation says how old it is")
 	}
-	if made := slices.MinFunc(times, time.Time.Compare); tooOld(made, most, now) {
+	if tooOld(made, most, now) {
 		return c.no(Expired, "the attestation is of %s, older than the rule allows", made.UTC().Format(time.RFC3339))
 	}
 	return nil

@@ -25,9 +25,9 @@ func TestClock(t *testing.T) {
 	trust.SigstoreRoot = s.TrustedRoot()
 	v := verifier(t, trust, p.id)
 	stamped := func(p publisher, edits ...func(*attest.Release)) []byte {
-		return signed(t, statement(t, ab, edits...))(sign.Key(p.key, services(s, sigtest.WithTSA)))
+		return signed(t, statement(t, ab, append(edits, issued(now.AddDate(0, 0, -1)))...))(sign.Key(p.key, services(s, sigtest.WithTSA)))
 	}
-	good := p.sign(t, ab)
+	good := p.sign(t, ab, issued(now.AddDate(0, 0, -1)))
 	r := ask(listing(t, ab), stamped(p), good)
 	r.Lock = pin(t, v, r.Listing, good)
 	for _, at := range []time.Time{now, now.Add(-skew), now.AddDate(10, 0, 0)} {

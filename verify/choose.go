@@ -16,6 +16,9 @@ import (
 // variant that is pinned.
 func (d *Decision) choose(r *Request, q *requirement, acceptable []counted) []counted {
 	var chosen []counted
+	for _, c := range d.found.ahead {
+		d.high = raise(d.high, c)
+	}
 	for _, p := range q.signers {
 		var own []counted
 		top := uint64(0)

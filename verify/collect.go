@@ -24,6 +24,8 @@ type gathered struct {
 	approvals []counted
 	attested  [][]counted // for each of the rule's
 	lists     []list
+	only      []list    // what they revoke is revoked, and they are relied on for nothing else
+	ahead     []counted // releases that are of a time to come
 }
 
 // gather verifies the bundles of a request and keeps those that count. Bundles
@@ -49,6 +51,7 @@ func (d *Decision) gather(v *Verifier, r *Request, q *requirement) gathered {
 		d.diagnose(lock.Digest{}, "", bad(Unsigned, "more than %d bundles: the rest was not looked at", lock.MaxBundles))
 	}
 	d.upToDate(&g, r, q)
+	d.lookAhead(&g, r)
 	g.releases = d.keep(g.releases, func(c counted) *badEvidence { return d.unacceptable(c, &g, r, q) })
 	g.approvals = d.keep(g.approvals, func(c counted) *badEvidence { return d.unacceptable(c, &g, r, q) })
 	for i, a := range q.attested {

@@ -56,6 +56,7 @@ func sequence(n uint64) func(*attest.Release)    { return func(r *attest.Release
 func variant(v string) func(*attest.Release)     { return func(r *attest.Release) { r.Variant = v } }
 func server(name string) func(*attest.Release)   { return func(r *attest.Release) { r.Server = name } }
 func expires(at time.Time) func(*attest.Release) { return func(r *attest.Release) { r.ExpiresAt = at } }
+func issued(at time.Time) func(*attest.Release)  { return func(r *attest.Release) { r.IssuedAt = at } }
 func complete(r *attest.Release)                 { r.Complete = true }
 
 // newServices returns signing services of which it is now.

@@ -63,9 +63,11 @@ type Request struct {
 
 	// Revocations are bundles of revocation lists that someone put there to be
 	// obeyed, at most 64: one that is out of date, older than one seen, or broken
-	// is an error, and no decision is made. Lists among Bundles count as well: one that is out of date is an
-	// error there too, other faults leave it aside. What one of the listing
-	// revokes is revoked, whatever its date.
+	// is an error, and no decision is made. Lists among Bundles count as well: one
+	// by someone who may revoke that is out of date, dated in the future, or signed
+	// with a key or certificate that does not count now is an error there too,
+	// unless there is a newer one; other faults leave it aside. What one of the
+	// listing revokes is revoked, whatever its date.
 	Revocations [][]byte
 	SeenLists   []ListMark // of this server, from earlier decisions; a list as new must be there
 }

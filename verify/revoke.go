@@ -21,15 +21,17 @@ type ListMark struct {
 type list struct {
 	counted
 	number  uint64
-	all     bool // it may revoke what others signed
-	overdue bool // the next one should be there
+	all     bool  // it may revoke what others signed
+	overdue bool  // the next one should be there
+	fault   error // why nothing can be said as long as it is the newest; nil: nothing
 }
 
 // addList verifies a revocation list. Of one that the request gives as
 // authority a fault is an error of the decision; of a candidate it is a
 // diagnostic, since anyone can send an old one. An old one beside its successor
-// is no fault. What one revokes stays so when it is out of date; that it is, is
-// an error of the decision unless the listing alone brings it.
+// is no fault. What one revokes stays so when it is out of date; that it is, or
+// that it can't be relied on now, is an error of the decision unless the listing
+// alone brings it: a list that is left aside would revoke nothing any more.
 func (d *Decision) addList(g *gathered, v *Verifier, id lock.Digest, data []byte, r *Request, q *requirement, given bool) {
 	fail := func(no *badEvidence) {
 		if given {
@@ -60,14 +62,25 @@ func (d *Decision) addList(g *gathered, v *Verifier, id lock.Digest, data []byte
 		return
 	}
 	l.number, l.overdue = rev.Number, r.At.After(rev.NextUpdate)
-	if no = d.unusable(l.counted, r); no != nil {
+	alone := !given && d.listed(id)
+	switch no = d.unusable(l.counted, r); {
+	case no != nil && (alone || no.reason == Revoked): // whoever signed it then
 		fail(no)
 		return
+	case no == nil:
+		no = l.misdated(r.At)
+	}
+	if no != nil {
+		d.diagnose(id, attest.RevocationType, no)
+		if l.fault = fmt.Errorf("revocation list %d by %s: %w", l.number, l.signer, no.err); alone {
+			g.only = append(g.only, l)
+			return
+		}
 	}
 	switch seen := seenList(r, l.counted); {
 	case rev.Number < seen:
 		no = l.no(Rollback, "number %d, and number %d by %s was seen", rev.Number, seen, l.signer)
-	case l.overdue && !given && d.listed(id):
+	case l.overdue && alone:
 		d.diagnose(id, attest.RevocationType, l.no(Expired, "the next list by %s was due at %s", l.signer, rev.NextUpdate.UTC().Format(time.RFC3339)))
 		l.overdue = false
 		fallthrough
@@ -134,6 +147,9 @@ func seenList(r *Request, c counted) uint64 {
 // that was seen before: one that is kept back would revoke nothing any more.
 func (d *Decision) upToDate(g *gathered, r *Request, q *requirement) {
 	for _, l := range g.lists {
+		if l.fault != nil {
+			d.distrust(l.fault)
+		}
 		if rev, _ := l.statement.Revocation(); l.overdue {
 			d.distrust(&ListError{l.signer, l.number, rev.NextUpdate})
 		}
@@ -164,7 +180,7 @@ func (g *gathered) revokedDefinition(by *principal, server string, x attest.Subj
 }
 
 func (g *gathered) revoked(by *principal, in func(*attest.Statement) (string, bool)) (reason string, revoked bool) {
-	for _, l := range g.lists {
+	for _, l := range slices.Concat(g.lists, g.only) {
 		if l.all || by != nil && by.accepts(l.signer) {
 			if reason, revoked = in(l.statement); revoked {
 				return reason, true

@@ -59,7 +59,7 @@ func TestUntimed(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			q := *p
-			q.bundle = sigtest.Unchecked{Payload: statement(t, abc).Bytes(), Key: key, Chain: tt.chain}.Bundle()
+			q.bundle = sigtest.Unchecked{Payload: statement(t, abc, issued(hour(-24))).Bytes(), Key: key, Chain: tt.chain}.Bundle()
 			q.wantStatus(t, q.verifier(t, ", time: now", nil), tt.at, tt.reason, tt.text)
 			// Without the word of the policy nothing like that counts.
 			if tt.reason == "" {
@@ -139,7 +139,7 @@ func TestUntimedPaths(t *testing.T) {
 	late := early.Again(p.root, sigtest.Valid(hour(0), hour(10)))
 	leaf := early.Leaf(sigtest.P256(), sigtest.URI(release), sigtest.Valid(hour(-9), hour(20)))
 	q := *p
-	q.bundle = sigtest.Unchecked{Payload: statement(t, abc).Bytes(), Key: leaf.Key, Chain: append(leaf.Chain, late.Certificate)}.Bundle()
+	q.bundle = sigtest.Unchecked{Payload: statement(t, abc, issued(hour(-24))).Bytes(), Key: leaf.Key, Chain: append(leaf.Chain, late.Certificate)}.Bundle()
 	v := q.verifier(t, ", time: now", nil)
 	for at, reason := range map[int]Reason{-10: Expired, -9: "", 0: "", 1: "", 2: "", 10: "", 11: Expired} {
 		q.wantStatus(t, v, hour(at), reason, "")

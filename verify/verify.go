@@ -141,7 +141,8 @@ func (v *Verifier) Signer(bundle []byte) (lock.Signer, error) {
 
 // Statement returns who signed a bundle and what it says, of any predicate
 // type, verified with the trust material and the publishers' alone: no policy
-// says that they may. A certificate that the revocation lists there say was
+// says that they may. A stated time later than the verified time of the signature
+// is an error, see CheckDate for the time of now. A certificate that the revocation lists there say was
 // revoked before it signed, or ever if no timestamp says when that was, is an
 // error; that there is no list, or none that is up to date, is not, nor is a
 // certificate that has ended. The error is a *TrustError if nothing can be said.
@@ -152,6 +153,9 @@ func (v *Verifier) Statement(bundle []byte) (lock.Signer, *attest.Statement, err
 		if c.pki && c.bad != nil {
 			c = v.check(id, bundle, d)
 		}
+	}
+	if c.bad == nil {
+		c.bad = c.evidence.postdated()
 	}
 	if c.bad == nil {
 		c.bad = c.evidence.listedRevoked()

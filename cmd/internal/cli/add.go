@@ -163,7 +163,7 @@ func (a *app) readAdditions(ctx context.Context, v *verify.Verifier, server stri
 			continue
 		}
 		for _, b := range splitBundles(data) {
-			x, err := verifyAddition(v, server, b)
+			x, err := a.verifyAddition(v, server, b)
 			if err != nil {
 				return nil, nil, notAdded(place, err)
 			}
@@ -199,7 +199,7 @@ func withoutSecretsIfURL(place string) string {
 }
 
 // verifyAddition verifies a bundle and that it is about the server.
-func verifyAddition(v *verify.Verifier, server string, data []byte) (addition, error) {
+func (a *app) verifyAddition(v *verify.Verifier, server string, data []byte) (addition, error) {
 	x := addition{data: data, digest: sha256.Sum256(data)}
 	if len(data) > lock.MaxBundle {
 		return x, fail(ExitInvalid, fmt.Errorf("a bundle has more than %d bytes", lock.MaxBundle), "")
@@ -217,7 +217,7 @@ func verifyAddition(v *verify.Verifier, server string, data []byte) (addition, e
 	if servers := serversOf(st); len(servers) > 0 && !slices.Contains(servers, server) {
 		return x, fail(ExitWrong, fmt.Errorf("the statement is about %s, not %s", strings.Join(servers, ", "), server), "")
 	}
-	return x, nil
+	return x, fail(ExitOutdated, verify.CheckDate(st, a.Now()), "nothing was kept; if the clock of this machine is right, ask the publisher for another one")
 }
 
 // serversOf returns the servers that a statement of ours is about; none for

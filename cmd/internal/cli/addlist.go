@@ -24,7 +24,7 @@ func (a *app) replaceLists(v *verify.Verifier, of sighting, found *additions, bu
 	}
 	var old []addition
 	for _, data := range bundles {
-		if x, err := verifyAddition(v, of.server, data); err == nil && x.isList() {
+		if x, err := a.verifyAddition(v, of.server, data); err == nil && x.isList() {
 			old = append(old, x)
 		}
 	}
