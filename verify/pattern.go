@@ -24,7 +24,7 @@ func newPattern(text string) pattern {
 			if after, crosses = strings.CutPrefix(after, "*"); crosses {
 				b.WriteString(`(?s:.*)`)
 			} else {
-				b.WriteString(`[^/]*`)
+				b.WriteString(`[^/` + anyText + `]*`)
 			}
 		}
 		rest = after
@@ -45,12 +45,15 @@ func matchesAny(ps []pattern, s string) bool {
 	return slices.ContainsFunc(ps, func(p pattern) bool { return p.matches(s) })
 }
 
-// covers reports whether p matches whatever q matches. It may say no though it
-// does, not the other way round.
+// anyText and anySegment stand for the wildcards of a pattern where covers has
+// another one match it. No name and no ref has these characters.
+const anyText, anySegment = "\x01", "\x00"
+
+// covers reports whether p matches everything that q matches. It may report
+// false although p does, never true although p does not: a wildcard of q has to
+// lie within one of p as a whole, whatever it stands for, nothing included.
 func (p pattern) covers(q pattern) bool {
-	// Neither stands for a character that a server name has: only a wildcard of
-	// p matches the first, and only one that crosses segments the second.
-	return p.matches(strings.NewReplacer("**", "\x00/\x00", "*", "\x00").Replace(q.text))
+	return p.matches(strings.NewReplacer("**", anyText, "*", anySegment).Replace(q.text))
 }
 
 // mayMeet reports whether p and q may match one name: it may say so though

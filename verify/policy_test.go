@@ -205,6 +205,9 @@ func TestRefusePolicy(t *testing.T) {
 		{"pinnedOnly blank", head + "  - servers: [a]\n    pinnedOnly: \"  \"\n", "4:17: pinnedOnly needs the reason"},
 		{"pinnedOnly null", head + "  - servers: [a]\n    pinnedOnly:\n", "4:16: want a string"},
 		{"pinnedOnly true", head + "  - servers: [a]\n    pinnedOnly: true\n", "4:17: want a string"},
+		{"pinnedOnly in capitals", head + "  - servers: [a]\n    pinnedOnly: NULL\n", "4:17: want a string"},
+		{"pinnedOnly tilde", head + "  - servers: [a]\n    pinnedOnly: ~\n", "4:17: want a string"},
+		{"pinnedOnly no over lines", head + "  - servers: [a]\n    pinnedOnly: |\n      no\n", "4:17: pinnedOnly needs the reason"},
 		{"pinnedOnly is a list", head + "  - servers: [a]\n    pinnedOnly: [x]\n", "4:17: want a string"},
 		{"listing", good + "    listing: all\n", "5:14: want subset or complete"},
 		{"listing of another case", good + "    listing: Complete\n", "5:14: want subset or complete"},
@@ -342,5 +345,26 @@ func wantSeeds(f *testing.F, test string) {
 	seeds, err := filepath.Glob(filepath.Join("testdata", "fuzz", test, "*"))
 	if err != nil || len(seeds) < 10 {
 		f.Fatalf("%d seeds are there, want at least 10: %v", len(seeds), err)
+	}
+}
+
+// TestPinnedOnlyWords checks that no word that answers yes or no passes for a
+// reason, in whatever case and quotes, and that a text which has one does.
+func TestPinnedOnlyWords(t *testing.T) {
+	const rule = "version: 1\nrules:\n  - servers: [a]\n    pinnedOnly: "
+	for _, word := range []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"} {
+		for _, w := range []string{word, strings.ToUpper(word), strings.ToUpper(word[:1]) + word[1:]} {
+			for _, value := range []string{w, `"` + w + `"`, "'" + w + "'", `" ` + w + ` "`} {
+				_, err := ParsePolicy("policy.yaml", []byte(rule+value+"\n"))
+				if wrong := (*PolicyError)(nil); !errors.As(err, &wrong) || wrong.Line != 4 {
+					t.Errorf("pinnedOnly: %s: %v", value, err)
+				}
+			}
+		}
+	}
+	for _, text := range []string{"no signature yet", "on purpose", "x", "nothing else is released"} {
+		if _, err := ParsePolicy("policy.yaml", []byte(rule+text+"\n")); err != nil {
+			t.Errorf("pinnedOnly: %s: %v", text, err)
+		}
 	}
 }

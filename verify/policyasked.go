@@ -124,8 +124,11 @@ func (p *policyParser) scalar(node ast.Node, c *condition) error {
 		return err
 	}
 	s, err := p.string(node)
+	if _, isText := node.(*ast.StringNode); err != nil && !isText {
+		err = p.want(node, "a string, an integer or a boolean")
+	}
 	if err != nil {
-		return p.want(node, "a string, an integer or a boolean")
+		return err
 	}
 	c.values = append(c.values, canonical.AppendString(nil, s))
 	return nil

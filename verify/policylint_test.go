@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,10 @@ func TestLint(t *testing.T) {
 		{"partly", signed("a/*", key) + signed(`a/x, b/y`, key), ""},
 		{"deeper", signed("a/*", key) + signed(`a/**`, key), ""},
 		{"two segments", signed("a/**", key) + signed(`a/*/b`, key), "3:5 unreachable"},
+		{"two wildcards are not covered by more", signed(`"a/**/**"`, key) + signed(`"a/**"`, key), ""},
+		{"what a wildcard stands for may be nothing", signed(`"a/**x**"`, key) + signed(`"a/**"`, key), ""},
+		{"a segment within any", signed(`"a/**/**"`, key) + signed(`"a/**/b/**"`, key), "3:5 unreachable"},
+		{"any is not a segment", signed(`"a/*/*"`, key) + signed(`"a/**"`, key), ""},
 		{"prefix", signed("a/x*", key) + signed(`a/x*y`, key) + signed("a/*x", key), "3:5 unreachable"},
 		{"all", "  - {servers: [\"**\"], pinnedOnly: x}\n" + signed("a", key), "3:5 unreachable"},
 
@@ -59,4 +64,37 @@ func TestLint(t *testing.T) {
 		t.Errorf("%d findings", len(found))
 	}
 	t.Logf("5,000 rules in %v", time.Since(start))
+}
+
+// TestCovers checks with texts that a pattern which covers another one matches
+// whatever that matches.
+func TestCovers(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pick := func(from []string, most int) string {
+		var b strings.Builder
+		for range 1 + random.IntN(most) {
+			b.WriteString(from[random.IntN(len(from))])
+		}
+		return b.String()
+	}
+	covering := 0
+	for range 20_000 {
+		p, q := newPattern(pick([]string{"a", "b", "/", "*", "**"}, 5)), newPattern(pick([]string{"a", "b", "/", "*", "**"}, 5))
+		if !p.covers(q) {
+			continue
+		}
+		covering++
+		for range 20 {
+			text := pick([]string{"a", "b", "/"}, 6)
+			if !q.matches(text) {
+				text = strings.NewReplacer("**", []string{"", "a", "/", "b/a", "/a/"}[random.IntN(5)], "*", []string{"", "a", "b"}[random.IntN(3)]).Replace(q.text)
+			}
+			if q.matches(text) && !p.matches(text) {
+				t.Fatalf("%s covers %s, which alone matches %q", p.text, q.text, text)
+			}
+		}
+	}
+	if covering < 500 {
+		t.Errorf("only %d pairs cover", covering)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -175,14 +176,43 @@ func (p *policyParser) strings(node ast.Node, element func(ast.Node, string) err
 	})
 }
 
+// string reads a string. A word that readers of YAML 1.1 take for a boolean
+// must be in quotes: who writes it bare may mean either.
 func (p *policyParser) string(node ast.Node) (string, error) {
 	switch n := node.(type) {
 	case *ast.StringNode:
+		if n.GetToken().Type == token.StringType && isSwitch(n.Value) {
+			return "", p.fail(node, "want a string: %s is a boolean in YAML 1.1, write a text in quotes", shown(n.Value))
+		}
 		return n.Value, nil
 	case *ast.LiteralNode:
 		return n.Value.Value, nil
 	}
 	return "", p.want(node, "a string")
+}
+
+// isSwitch reports whether a text is a boolean or null of YAML 1.1, in whatever
+// case.
+func isSwitch(text string) bool {
+	return slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"}, strings.ToLower(text))
+}
+
+// reason reads a text that says why no signature is asked for. A word that
+// answers yes or no does not say that, be it in quotes or bare.
+func (p *policyParser) reason(node ast.Node) (string, error) {
+	text := ""
+	switch n := node.(type) {
+	case *ast.StringNode:
+		text = n.Value
+	case *ast.LiteralNode:
+		text = n.Value.Value
+	default:
+		return "", p.want(node, "a string")
+	}
+	if word := strings.TrimSpace(text); word == "" || isSwitch(word) {
+		return "", p.fail(node, "pinnedOnly needs the reason why no signature is asked for: %q is not one", word)
+	}
+	return text, nil
 }
 
 // choice reads one of two words and reports whether it is the second.
@@ -224,18 +254,23 @@ func (p *policyParser) bool(node ast.Node) (bool, error) {
 	return false, p.want(node, "true or false")
 }
 
+// maxDays is the longest duration, of 24 hours each: a hundred years.
+const maxDays = 36500
+
 // duration reads whole days or hours.
 func (p *policyParser) duration(node ast.Node) (time.Duration, error) {
 	s, err := p.string(node)
 	if err != nil {
 		return 0, err
 	}
-	units := map[byte]time.Duration{'d': 24 * time.Hour, 'h': time.Hour}
-	if end := len(s) - 1; end > 0 && end <= 5 && s[0] != '0' && strings.Trim(s[:end], "0123456789") == "" && units[s[end]] > 0 {
-		n, _ := strconv.Atoi(s[:end]) // five digits
-		return time.Duration(n) * units[s[end]], nil
+	hours := map[byte]int{'d': 24, 'h': 1}
+	if end := len(s) - 1; end > 0 && end <= len("876000") && s[0] != '0' && strings.Trim(s[:end], "0123456789") == "" && hours[s[end]] > 0 {
+		n, _ := strconv.Atoi(s[:end]) // a few digits
+		if n *= hours[s[end]]; n <= maxDays*24 {
+			return time.Duration(n) * time.Hour, nil
+		}
 	}
-	return 0, p.fail(node, "want whole days or hours, as in 90d or 12h")
+	return 0, p.fail(node, "want whole days or hours, as in 90d or 12h, at most %d days", maxDays)
 }
 
 // time reads an RFC 3339 time in UTC, of whole seconds.

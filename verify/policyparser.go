@@ -65,9 +65,7 @@ func (p *policyParser) rule(node ast.Node) (rule, error) {
 			listed = true
 			r.signedBy, err = p.references(value)
 		case "pinnedOnly":
-			if r.pinnedOnly, err = p.string(value); err == nil && strings.TrimSpace(r.pinnedOnly) == "" {
-				err = p.fail(value, "pinnedOnly needs the reason why no signature is asked for")
-			}
+			r.pinnedOnly, err = p.reason(value)
 		case "listing":
 			r.complete, err = p.choice(value, "subset", "complete")
 		case "refuse":

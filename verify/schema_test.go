@@ -177,7 +177,7 @@ var edits = []struct {
 	{"evidence: [log, timestamp]", []string{"evidence: [log]", "evidence: [timestamp, log]", "evidence: [log, log]", "evidence: [sct]", "evidence: []"}},
 	{"revokers: [security]", []string{"revokers: []", "revokers: [security, builder]", "revokers: [nobody]", "revokers: [security, security]", `revokers: ["key:sha256:` + strings.Repeat("a", 64) + `"]`}},
 	{"need: 2", []string{"need: 1", "need: 3", "need: 0", "need: 101", `need: "2"`}},
-	{"maxAge: 90d", []string{"maxAge: 1h", "maxAge: 99999d", "maxAge: 100000d", "maxAge: 0d", "maxAge: 01d", "maxAge: 90", "maxAge: 90D", "maxAge: 1d2h"}},
+	{"maxAge: 90d", []string{"maxAge: 1h", "maxAge: 36500d", "maxAge: 36501d", "maxAge: 29999d", "maxAge: 35999d", "maxAge: 36499d", "maxAge: 99999d", "maxAge: 100000d", "maxAge: 99999h", "maxAge: 799999h", "maxAge: 869999h", "maxAge: 875999h", "maxAge: 876000h", "maxAge: 876001h", "maxAge: 880000h", "maxAge: 1000000h", "maxAge: 0d", "maxAge: 01d", "maxAge: 90", "maxAge: 90D", "maxAge: 1d2h"}},
 	{"minSequence: 1796040000", []string{"minSequence: 1", "minSequence: 9007199254740991", "minSequence: 9007199254740992", "minSequence: 0"}},
 	{"updates: accept", []string{"updates: hold", "updates: never"}},
 	{"bindSource: true", []string{"bindSource: false", `bindSource: "true"`}},
@@ -185,7 +185,7 @@ var edits = []struct {
 	{"equals: \"https://acme.example/build\"", []string{"equals: 1", "equals: true", "equals: 0", "equals: 1.5", "equals: [a]", "oneOf: [a, 1, true]", "oneOf: []", "equals: a, oneOf: [a]"}},
 	{"type: https://example.com/scan", []string{"type: x", `type: ""`, "type: https://mcpsign.github.io/approval/v1", "type: https://mcpsign.github.io/definitions/v1", "type: https://mcpsign.github.io/revocation/v1"}},
 	{"pointer: /buildDefinition/buildType", []string{"pointer: /a~0b~1c", "pointer: /a~2", "pointer: a", `pointer: ""`, "pointer: /", "pointer: " + strings.Repeat("/a", 64), "pointer: " + strings.Repeat("/a", 65)}},
-	{"pinnedOnly: \"our own monorepo\"", []string{`pinnedOnly: " "`, "pinnedOnly: x\n    listing: complete", "pinnedOnly: x\n    need: 1", "pinnedOnly: x\n    updates: hold", "pinnedOnly: x\n    signedBy: [acme]", "pinnedOnly: x\n    signedBy: []", "pinnedOnly: x\n    refuse: block"}},
+	{"pinnedOnly: \"our own monorepo\"", []string{`pinnedOnly: " "`, "pinnedOnly: no", `pinnedOnly: "Yes"`, `pinnedOnly: " oFF "`, "pinnedOnly: on purpose", "pinnedOnly: north", `pinnedOnly: "~"`, "pinnedOnly: x\n    listing: complete", "pinnedOnly: x\n    need: 1", "pinnedOnly: x\n    updates: hold", "pinnedOnly: x\n    signedBy: [acme]", "pinnedOnly: x\n    signedBy: []", "pinnedOnly: x\n    refuse: block"}},
 	{`servers: ["corp.internal/**"]`, []string{`servers: ["**"]`, `servers: ["*/a", b]`, "servers: []", `servers: ["a?"]`, "servers: [" + strings.Repeat("a", 256) + "]"}},
 	{"signedBy: [acme, ", []string{"signedBy: [reviewers, ", "signedBy: [Acme, ", "signedBy: [acme, acme, ", `signedBy: ["acme*", `, "signedBy: [1, ", fmt.Sprintf("signedBy: [%q, ", "key:sha256:"+strings.Repeat("A", 64))}},
 }
