@@ -307,7 +307,7 @@ func FuzzParsePolicy(f *testing.F) {
 		if len(p.rules) == 0 {
 			t.Error("a policy without rules")
 		}
-		for _, f := range p.Lint() {
+		for _, f := range p.Lint(now) {
 			if checkShown(t, f.Message); f.Line > bytes.Count(text, []byte("\n"))+1 || f.Line < 1 || f.Column < 1 {
 				t.Errorf("finding at %d:%d", f.Line, f.Column)
 			}

@@ -57,7 +57,7 @@ func TestExamplePolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := policy(t, string(text))
-	if found := p.Lint(); len(found) > 0 || len(p.rules) != 2 || len(p.Files()) > 0 {
+	if found := p.Lint(now); len(found) > 0 || len(p.rules) != 2 || len(p.Files()) > 0 {
 		t.Errorf("%d rules, %v, %v", len(p.rules), p.Files(), found)
 	}
 }
@@ -82,7 +82,7 @@ func TestFullPolicy(t *testing.T) {
 	if len(r.attested) != 2 || len(r.attested[1].where) != 2 || fmt.Sprintf("%s", r.attested[1].where[0].values) != `[1 2 "high" true 0 -3]` {
 		t.Errorf("attested = %+v", r.attested)
 	}
-	if found := p.Lint(); len(found) != 1 || found[0].Code != CurrentTime || found[0].Line != 6 || found[0].Column != 11 {
+	if found := p.Lint(now); len(found) != 1 || found[0].Code != CurrentTime || found[0].Line != 6 || found[0].Column != 11 {
 		t.Errorf("lint = %v", found)
 	}
 	if _, err := New(p, Trust{}); err == nil {

@@ -2,9 +2,12 @@ package verify
 
 import (
 	"cmp"
+	"crypto/x509"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 )
 
 // A Finding is what is doubtful about a policy that can be read.
@@ -21,6 +24,8 @@ const (
 	Unreachable     FindingCode = "unreachable"      // earlier rules take every server that the rule names
 	OutOfScope      FindingCode = "out_of_scope"     // too few of the rule's publishers may sign for one of its servers
 	BroadIdentity   FindingCode = "broad_identity"   // admits more than one release workflow of one repository
+	LiteralStar     FindingCode = "literal_star"     // a * where no wildcard is allowed: the identity matches nobody
+	ExpiredRoot     FindingCode = "expired_root"     // a root certificate of a publisher is not valid now
 	AnyRoot         FindingCode = "any_root"         // a certificate under whichever root is trusted: a publisher names its own
 	UnusedPublisher FindingCode = "unused_publisher" // no rule asks for it
 	CurrentTime     FindingCode = "current_time"     // signatures of a publisher without a timestamp end with its certificate
@@ -30,10 +35,10 @@ const (
 // maxCompared bounds the pairs of patterns that Lint compares.
 const maxCompared = 1 << 20
 
-// Lint returns what is doubtful in p, in the order of the file. It decides
-// nothing.
-func (p *Policy) Lint() []Finding {
-	l := &linter{policy: p}
+// Lint returns what is doubtful in p at a time, in the order of the file. It
+// decides nothing. Certificates are looked at if p has them, see With.
+func (p *Policy) Lint(at time.Time) []Finding {
+	l := &linter{policy: p, at: at}
 	l.reach()
 	for i := range p.rules {
 		l.scopes(&p.rules[i])
@@ -54,6 +59,7 @@ func (p *Policy) Lint() []Finding {
 
 type linter struct {
 	policy   *Policy
+	at       time.Time
 	findings []Finding
 }
 
@@ -134,11 +140,18 @@ func (l *linter) identities() {
 		if why := id.broad(); why != "" {
 			l.add(at, BroadIdentity, "identity %s admits %s", shown(id.text), why)
 		}
+		if id.subject.expr == nil && strings.Contains(id.text, "*") {
+			l.add(at, LiteralStar, "identity %s has a *, which stands for itself here: only the ref of github: and gitlab: has wildcards", shown(id.text))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.policy.publishers)) {
 		b := l.policy.publishers[name]
 		for _, id := range b.keyless {
 			check(b.place, id)
+		}
+		if b.x509 != nil {
+			check(b.x509.place, b.x509.san)
+			l.roots(b)
 		}
 		if b.x509 != nil && b.x509.untimed {
 			l.add(b.x509.place, CurrentTime, "signatures of publisher %s without a timestamp end with its certificate, and whoever has the key can sign until then", name)
@@ -149,4 +162,33 @@ func (l *linter) identities() {
 			l.add(ref.place, AnyRoot, "identity %s counts under any root that is trusted", shown(ref.text))
 		}
 	}
+}
+
+// roots looks for certificates of a publisher that are not valid: nothing that
+// is signed now verifies with them.
+func (l *linter) roots(b *namedPublisher) {
+	if b.x509.material == nil {
+		return
+	}
+	check := func(what string, certificates []*x509.Certificate) {
+		for _, c := range certificates {
+			if at, valid := validity(c, l.at); !valid {
+				l.add(b.x509.place, ExpiredRoot, "%s %s of publisher %s %s", what, shown(c.Subject.String()), b.name, at)
+			}
+		}
+	}
+	check("root certificate", b.x509.material.Roots)
+	check("timestamp root certificate", b.x509.material.TSAs)
+}
+
+// validity reports whether a certificate is valid at a time, and else since or
+// until when it is not.
+func validity(c *x509.Certificate, at time.Time) (string, bool) {
+	switch {
+	case at.After(c.NotAfter):
+		return "expired at " + c.NotAfter.UTC().Format(time.RFC3339), false
+	case at.Before(c.NotBefore):
+		return "is not valid before " + c.NotBefore.UTC().Format(time.RFC3339), false
+	}
+	return "", true
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpsign/mcpsign/internal/sigtest"
 )
 
 func TestLint(t *testing.T) {
@@ -36,6 +38,14 @@ func TestLint(t *testing.T) {
 		{"proposed changes", signed("a/*", `"`+id+`pull/7/merge"`), "2:33 broad_identity"},
 		{"any root", signed("a/*", `"x509:uri:https://acme.example"`), "2:33 any_root"},
 
+		{"star in an e-mail address", signed("a/*", `"email:*@acme.example@https://i.example"`), "2:33 literal_star"},
+		{"star in a URI", signed("a/*", `"uri:https://acme.example/*@https://i.example"`), "2:33 literal_star"},
+		{"star in an issuer", signed("a/*", `"uri:https://acme.example/a@https://*.example"`), "2:33 literal_star"},
+		{"star in a certificate's subject", signed("a/*", `"x509:uri:https://acme.example/*"`), "2:33 literal_star, 2:33 any_root"},
+		{"star of a revoker", signed("a/*", key) + "revokers: [\"email:*@acme.example@https://i.example\"]\n", "3:12 literal_star"},
+		{"star of a publisher", signed("a/*", "p") + "publishers: {p: {keyless: [\"email:*@acme.example@https://i.example\"]}}\n", "3:17 literal_star"},
+		{"star of a publisher's own PKI", signed("a/*", "p") + "publishers: {p: {x509: {roots: [r.pem], san: \"uri:https://acme.example/**\"}}}\n", "3:24 literal_star"},
+
 		{"unused publisher", signed("a/*", key) + "publishers: {p: {keyless: [\"" + id + "tags/v*\"]}}\n", "3:17 unused_publisher"},
 		{"broad publisher", signed("a/*", "p") + "publishers: {p: {keyless: [\"" + id + "heads/**\"]}}\n", "3:17 broad_identity"},
 		{"signatures that end", signed("a/*", "p") + "publishers: {p: {x509: {roots: [r.pem], san: \"uri:https://acme.example\", time: now}}}\n", "3:24 current_time"},
@@ -48,7 +58,7 @@ func TestLint(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			text := "rules:\n" + tt.text + "version: 1\n"
 			var got []string
-			for _, f := range policy(t, text).Lint() {
+			for _, f := range policy(t, text).Lint(now) {
 				got = append(got, fmt.Sprintf("%d:%d %s", f.Line, f.Column, f.Code))
 				checkShown(t, f.Message)
 			}
@@ -60,7 +70,7 @@ func TestLint(t *testing.T) {
 	// Work is bounded, and it is said where it ended.
 	many := "version: 1\nrules:\n" + strings.Repeat(signed("a/x", key), 5000)
 	start := time.Now()
-	if found := policy(t, many).Lint(); len(found) == 0 || found[len(found)-1].Code != Unreachable && found[len(found)-1].Code != Unfinished {
+	if found := policy(t, many).Lint(now); len(found) == 0 || found[len(found)-1].Code != Unreachable && found[len(found)-1].Code != Unfinished {
 		t.Errorf("%d findings", len(found))
 	}
 	t.Logf("5,000 rules in %v", time.Since(start))
@@ -96,5 +106,42 @@ func TestCovers(t *testing.T) {
 	}
 	if covering < 500 {
 		t.Errorf("only %d pairs cover", covering)
+	}
+}
+
+// TestLintRoots checks the validity of root certificates at the time that Lint
+// is told.
+func TestLintRoots(t *testing.T) {
+	p := policy(t, "version: 1\nrules: [{servers: [a/b], signedBy: [p]}]\n"+
+		"publishers:\n  p:\n    x509: {roots: [r.pem], tsaRoots: [t.pem], san: \"uri:https://acme.example\"}\n")
+	if found := p.Lint(now); len(found) > 0 {
+		t.Errorf("without the files: %v", found)
+	}
+	year := 365 * 24 * time.Hour
+	p, err := p.With(map[string][]byte{
+		"r.pem": sigtest.CertPEM(sigtest.NewCA("acme root", sigtest.Valid(now.Add(-year), now)).Certificate),
+		"t.pem": sigtest.CertPEM(sigtest.NewCA("stamps", sigtest.Valid(now, now.Add(year))).Certificate),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		at   time.Time
+		want string
+	}{
+		{now, ""},
+		{now.Add(time.Second), "root certificate CN=acme root,O=sigtest of publisher p expired at 2026-11-30T12:00:00Z"},
+		{now.Add(-time.Second), "timestamp root certificate CN=stamps,O=sigtest of publisher p is not valid before 2026-11-30T12:00:00Z"},
+	} {
+		var got []string
+		for _, f := range p.Lint(tt.at) {
+			if f.Code != ExpiredRoot || f.Line != 5 {
+				t.Errorf("finding %v", f)
+			}
+			got = append(got, f.Message)
+		}
+		if strings.Join(got, ", ") != tt.want {
+			t.Errorf("at %v: %q, want %q", tt.at, got, tt.want)
+		}
 	}
 }

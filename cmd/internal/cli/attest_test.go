@@ -25,7 +25,7 @@ func TestSpan(t *testing.T) {
 			t.Errorf("Set(%q), which is String of %v: %v, %v", s.String(), s, again, err)
 		}
 	}
-	for _, text := range []string{"", "0d", "0h", "d", "h", "1", "90", "-1d", "+1d", "1.5d", "1m", "1d12h", "36501d", "876001h", "99999999999999999999d", " 1d", "1 d", "0x1d"} {
+	for _, text := range []string{"", "0d", "0h", "d", "h", "1", "90", "-1d", "+1d", "1.5d", "1m", "1d12h", "36501d", "876001h", "200000d", "213504d", "1048575d", "5124096h", "9223372036854775807h", "18446744073709551617h", "99999999999999999999d", " 1d", "1 d", "0x1d"} {
 		var s span
 		if err := s.Set(text); err == nil || s != 0 {
 			t.Errorf("Set(%q) = %v, %v, want an error", text, s, err)

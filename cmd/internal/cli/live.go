@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpsign/mcpsign/cmd/internal/hosts"
 	"github.com/mcpsign/mcpsign/cmd/internal/launch"
@@ -198,7 +199,8 @@ func (a *app) listStdio(ctx context.Context, c mcp.Command) (*fetched, error) {
 
 // list asks a server within the time that --timeout gives it.
 func (a *app) list(ctx context.Context, ask func(context.Context) (*mcp.Listing, error), hint string) (*fetched, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, a.live.timeout, fmt.Errorf("the server did not list everything within %s", a.live.timeout))
+	most := time.Duration(a.live.timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("the server did not list everything within %s", most))
 	defer cancel()
 	got, err := ask(ctx)
 	if err != nil {

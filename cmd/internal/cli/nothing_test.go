@@ -158,7 +158,7 @@ func TestNothingIsNeverYes(t *testing.T) {
 		{"header of nothing", ExitUsage, "digest http://127.0.0.1:1/mcp --header ''"},
 		{"header of a variable that is not set", ExitUsage, "digest http://127.0.0.1:1/mcp --header X-Org:${NOTHING}"},
 		{"header of an empty file", ExitUsage, "digest http://127.0.0.1:1/mcp --header X-Org:@nothing"},
-		{"no time to list", ExitServer, "digest --timeout 0s -- $SELF"},
+		{"no time to list", ExitUsage, "digest --timeout 0s -- $SELF"},
 		{"no command after --", ExitUsage, "digest --"},
 		{"empty command after --", ExitServer, "digest -- ''"},
 		{"source without a name", ExitInternal, "digest ''"},

@@ -32,8 +32,8 @@ func (a *app) policyCheckCommand() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Say what is wrong with a policy, and what is doubtful",
 		Long: `Read a policy with all files that it names. What is wrong is an error with its line
-and column; what is doubtful (rules that can never match, identities that admit
-more than one workflow) is listed, and a no only where --fail-on names its code.`,
+and column; what is doubtful (rules that can never match, identities that match nobody
+or more than one workflow, expired roots) is listed, and a no only where --fail-on names its code.`,
 		Example: "  mcpsign policy check policy.yaml\n  mcpsign policy check policy.yaml --fail-on unreachable,broad_identity",
 		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, names []string) error {
@@ -45,7 +45,7 @@ more than one workflow) is listed, and a no only where --fail-on names its code.
 }
 
 // policyCodes are the codes of the findings of policy check.
-var policyCodes = []verify.FindingCode{verify.Unreachable, verify.OutOfScope, verify.BroadIdentity, verify.AnyRoot, verify.UnusedPublisher, verify.CurrentTime, verify.Unfinished}
+var policyCodes = []verify.FindingCode{verify.Unreachable, verify.OutOfScope, verify.BroadIdentity, verify.LiteralStar, verify.ExpiredRoot, verify.AnyRoot, verify.UnusedPublisher, verify.CurrentTime, verify.Unfinished}
 
 func (a *app) checkPolicy(name string, failOn []string) error {
 	for _, c := range failOn {
@@ -69,7 +69,7 @@ func (a *app) checkPolicy(name string, failOn []string) error {
 	}
 	docs := []doc{}
 	var no *verify.Finding
-	for _, f := range p.Lint() {
+	for _, f := range p.Lint(a.Now()) {
 		docs = append(docs, doc{f.Line, f.Column, string(f.Code), f.Message})
 		if no == nil && slices.Contains(failOn, string(f.Code)) {
 			no = &f

@@ -22,16 +22,38 @@ ARGS to start a server, its URL, or client:HOST/SERVER, an entry of a host's con
 // sourceFlags say how a live server is asked.
 type sourceFlags struct {
 	headers []string
-	timeout time.Duration
+	timeout limit
 	run     bool // what others wrote down may be launched
 }
 
 func (f *sourceFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.headers, "header", nil, "`'NAME: VALUE'` for a URL; ${VARIABLE} and, as the whole value, @FILE keep secrets out of it (repeatable)")
-	flags.DurationVar(&f.timeout, "timeout", time.Minute, "how long a server may take to list everything")
+	f.timeout = limit(time.Minute)
+	flags.Var(&f.timeout, "timeout", "how long a server may take to list everything")
 	flags.BoolVar(&f.run, "run", false, "launch what the lockfile or a project's configuration says, without asking")
 	group(flags, "Flags of a live source", "header", "timeout", "run")
 }
+
+// A limit is the value of a flag that says how long something may take: more
+// than nothing, at most a day.
+type limit time.Duration
+
+const maxLimit = limit(24 * time.Hour)
+
+// String returns what Set takes.
+func (l *limit) String() string { return time.Duration(*l).String() }
+
+// Set reads a text as time.ParseDuration does.
+func (l *limit) Set(text string) error {
+	if d, err := time.ParseDuration(text); err == nil && d > 0 && limit(d) <= maxLimit {
+		*l = limit(d)
+		return nil
+	}
+	return errors.New("want seconds (90s), minutes (5m) or hours (2h), at most 24h")
+}
+
+// Type names the value in help.
+func (l *limit) Type() string { return "duration" }
 
 // A source says where a listing comes from. One of its parts is set.
 type source struct {

@@ -15,7 +15,10 @@ import (
 // (12h), at most a hundred years.
 type span time.Duration
 
-const day = 24 * time.Hour
+const (
+	day     = 24 * time.Hour
+	maxSpan = 36500 * day
+)
 
 // String returns what Set takes, empty for none.
 func (s *span) String() string {
@@ -37,12 +40,12 @@ func (s *span) Set(text string) error {
 		number, ok = strings.CutSuffix(text, "d")
 		unit = day
 	}
-	n, err := strconv.ParseUint(number, 10, 20)
-	if d := time.Duration(n) * unit; ok && err == nil && n > 0 && d <= 36500*day {
-		*s = span(d)
+	// Compared before it is multiplied: the product could overflow.
+	if n, err := strconv.ParseUint(number, 10, 63); ok && err == nil && n > 0 && n <= uint64(maxSpan/unit) {
+		*s = span(time.Duration(n) * unit)
 		return nil
 	}
-	return fmt.Errorf("want whole days (90d) or hours (12h), at most 36500 days")
+	return fmt.Errorf("want whole days (90d) or hours (12h), at most %d days", maxSpan/day)
 }
 
 // Type names the value in help.
