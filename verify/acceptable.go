@@ -92,14 +92,14 @@ func (c counted) staleRelease(g *gathered, r *Request, q *requirement) *badEvide
 	rel := c.statement.Release()
 	floor := max(highest(r, c), g.aheadOf(c.by))
 	switch {
-	case !rel.ExpiresAt.IsZero() && !r.At.Before(rel.ExpiresAt):
-		return c.no(Expired, "the statement expired at %s", rel.ExpiresAt.UTC().Format(time.RFC3339))
-	case tooOld(c.made(), q.maxAge, r.At):
-		return c.no(Expired, "the statement is of %s, older than the rule allows", c.made().UTC().Format(time.RFC3339))
 	case rel.Sequence < floor:
 		return c.no(Rollback, "sequence %d, and sequence %d of the same signer was seen", rel.Sequence, floor)
 	case rel.Sequence < q.minSequence:
 		return c.no(Rollback, "sequence %d, and the rule wants %d at least", rel.Sequence, q.minSequence)
+	case !rel.ExpiresAt.IsZero() && !r.At.Before(rel.ExpiresAt):
+		return c.no(Expired, "the statement expired at %s", rel.ExpiresAt.UTC().Format(time.RFC3339))
+	case tooOld(c.made(), q.maxAge, r.At):
+		return c.no(Expired, "the statement is of %s, older than the rule allows", c.made().UTC().Format(time.RFC3339))
 	}
 	return nil
 }

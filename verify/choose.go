@@ -36,7 +36,7 @@ func (d *Decision) choose(r *Request, q *requirement, acceptable []counted) []co
 		if len(own) == 0 || d.equivocates(own, r.Seen) {
 			continue
 		}
-		chosen = append(chosen, slices.MaxFunc(own, func(a, b counted) int {
+		best := slices.MaxFunc(own, func(a, b counted) int {
 			x, y := a.statement.Release(), b.statement.Release()
 			return cmp.Or(covered(a, r.Listing)-covered(b, r.Listing),
 				missed(b, r.Listing, q)-missed(a, r.Listing, q),
@@ -44,9 +44,24 @@ func (d *Decision) choose(r *Request, q *requirement, acceptable []counted) []co
 				yes(pinnedVariant(r.Lock, a))-yes(pinnedVariant(r.Lock, b)),
 				strings.Compare(y.Variant, x.Variant),
 				b.bundle.Compare(a.bundle))
-		}))
+		})
+		chosen, d.twins = append(chosen, best), append(d.twins, twins(best, own)...)
 	}
 	return chosen
+}
+
+// twins returns the statements that say the same as the one that was chosen,
+// signed by others of the same party: one for each signer. A release that is
+// signed with an old and a new key outlives the old one.
+func twins(chosen counted, own []counted) []counted {
+	found := []counted{chosen}
+	for _, c := range own {
+		if c.surface() == chosen.surface() && c.by.same(c.signer, chosen.signer) &&
+			!slices.ContainsFunc(found, func(have counted) bool { return have.signer.Same(c.signer) }) {
+			found = append(found, c)
+		}
+	}
+	return found[1:]
 }
 
 // raise adds a statement to what is to be remembered.
@@ -120,7 +135,7 @@ func missed(c counted, l *lock.Listing, q *requirement) int {
 // same signer.
 func pinnedVariant(entry *lock.Server, c counted) bool {
 	return entry != nil && slices.ContainsFunc(entry.Evidence, func(e lock.Evidence) bool {
-		return e.Variant == c.statement.Release().Variant && e.Signer.Same(c.signer)
+		return e.Variant == c.statement.Release().Variant && c.by.same(c.signer, e.Signer)
 	})
 }
 

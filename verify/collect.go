@@ -21,6 +21,7 @@ type counted struct {
 // what it says.
 type gathered struct {
 	releases  []counted
+	older     []counted // releases that are too old to count
 	approvals []counted
 	attested  [][]counted // for each of the rule's
 	lists     []list
@@ -52,7 +53,13 @@ func (d *Decision) gather(v *Verifier, r *Request, q *requirement) gathered {
 	}
 	d.upToDate(&g, r, q)
 	d.lookAhead(&g, r)
-	g.releases = d.keep(g.releases, func(c counted) *badEvidence { return d.unacceptable(c, &g, r, q) })
+	g.releases = d.keep(g.releases, func(c counted) *badEvidence {
+		no := d.unacceptable(c, &g, r, q)
+		if no != nil && no.reason == Rollback {
+			g.older = append(g.older, c)
+		}
+		return no
+	})
 	g.approvals = d.keep(g.approvals, func(c counted) *badEvidence { return d.unacceptable(c, &g, r, q) })
 	for i, a := range q.attested {
 		g.attested[i] = d.keep(g.attested[i], func(c counted) *badEvidence {

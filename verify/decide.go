@@ -112,10 +112,15 @@ func (d *Decision) missing() {
 	for _, x := range d.results {
 		listed[lock.ID(x.Kind, x.Name)] = true
 	}
+	older := d.olderListings()
 	add := func(k lock.Kind, name string, pinned, signed lock.Digest) {
 		if id := lock.ID(k, name); !listed[id] {
 			listed[id] = true
-			d.results = append(d.results, Result{Kind: k, Name: name, Reasons: []Reason{Missing}, Pinned: pinned, Signed: signed})
+			reasons := []Reason{Missing}
+			if slices.ContainsFunc(older, func(c counted) bool { return c.lacks(k, name) }) {
+				reasons = append(reasons, Rollback)
+			}
+			d.results = append(d.results, Result{Kind: k, Name: name, Reasons: reasons, Pinned: pinned, Signed: signed})
 		}
 	}
 	variants := make(map[string]bool)

@@ -71,6 +71,7 @@ type Decision struct {
 	diagnostics []Diagnostic
 	found       gathered
 	used        []counted
+	twins       []counted // say the same as one of used, by another signer of the same party
 	high        []HighWater
 	signatures  bool // the rule asks for signatures
 	err         error
@@ -188,10 +189,11 @@ func (d *Decision) unless(fine func(Result) bool) error {
 // highest sequence, and of one sequence all surfaces.
 func (d *Decision) HighWater() []HighWater { return slices.Clone(d.high) }
 
-// Evidence returns the statements that counted, as a lock entry records them.
+// Evidence returns the statements that counted, as a lock entry records them:
+// one for each signer who signed the same release.
 func (d *Decision) Evidence() []lock.Evidence {
 	var all []lock.Evidence
-	for _, c := range d.used {
+	for _, c := range slices.Concat(d.used, d.twins) {
 		all = append(all, c.record())
 	}
 	return all
@@ -200,6 +202,14 @@ func (d *Decision) Evidence() []lock.Evidence {
 func (c counted) record() lock.Evidence {
 	rel := c.statement.Release()
 	return lock.Evidence{Variant: rel.Variant, Sequence: rel.Sequence, Signer: c.signer, Bundle: c.bundle, Trust: c.trust}
+}
+
+// SameParty reports whether two signers count as one under the rule: see
+// lock.Signer.Same, or both belong to one publisher that it names.
+func (d *Decision) SameParty(a, b lock.Signer) bool {
+	return a.Same(b) || slices.ContainsFunc(d.single(), func(one *Decision) bool {
+		return one.need != nil && slices.ContainsFunc(one.need.signers, func(p *principal) bool { return p.same(a, b) })
+	})
 }
 
 // Lists returns the numbers of the revocation lists that counted. They are to
@@ -236,7 +246,7 @@ func (d *Decision) StatusMissing() bool { return d.statusMissing }
 // Bundle returns the bytes of a bundle that counted, by their SHA-256; nil for
 // any other.
 func (d *Decision) Bundle(digest lock.Digest) []byte {
-	for _, e := range d.used {
+	for _, e := range slices.Concat(d.used, d.twins) {
 		if e.bundle == digest {
 			return e.raw
 		}
@@ -323,12 +333,18 @@ func (d *Decision) pin(s *lock.Server, x lock.Definition) (lock.Pin, error) {
 	if len(r.Signers) == 0 {
 		return lock.Pin{Definition: x, Unsigned: true}, nil
 	}
+	vouching := d.vouching(subjectOf(x))
 	variant := ""
-	for i, c := range d.vouching(subjectOf(x)) {
-		entry := c.record()
-		if i == 0 {
-			variant = entry.Variant
+	if len(vouching) > 0 {
+		variant = vouching[0].statement.Release().Variant
+	}
+	for _, c := range d.twins {
+		if slices.ContainsFunc(vouching, func(v counted) bool { return v.by == c.by }) {
+			vouching = append(vouching, c)
 		}
+	}
+	for _, c := range vouching {
+		entry := c.record()
 		if !slices.ContainsFunc(s.Evidence, func(have lock.Evidence) bool { return have.Bundle == c.bundle }) {
 			s.Evidence = append(s.Evidence, entry)
 		}

@@ -104,7 +104,7 @@ func (d *Decision) unproven(def lock.Definition, pins []lock.Pin, equal bool) []
 	}) {
 		reasons = append(reasons, Revoked)
 	}
-	if slices.ContainsFunc(d.used, func(c counted) bool { return d.olderVouches(c, subjectOf(def)) }) {
+	if slices.ContainsFunc(d.olderReleases(), func(c counted) bool { return c.covers(subjectOf(def)) && !d.repeats(c, subjectOf(def)) }) {
 		reasons = append(reasons, Rollback)
 	}
 	if len(d.used) < d.need.need {
@@ -116,12 +116,39 @@ func (d *Decision) unproven(def lock.Definition, pins []lock.Pin, equal bool) []
 	return reasons
 }
 
-// olderVouches reports whether a definition that a statement does not vouch for
-// is of an older release by the same principal.
-func (d *Decision) olderVouches(newer counted, x attest.Subject) bool {
-	return !newer.covers(x) && slices.ContainsFunc(d.found.releases, func(c counted) bool {
-		return c.by == newer.by && c.statement.Release().Sequence < newer.statement.Release().Sequence && c.covers(x)
+// olderReleases returns the releases by those who may sign that do not count
+// since there was a newer one.
+func (d *Decision) olderReleases() []counted {
+	older := slices.Clone(d.found.older)
+	for _, c := range d.found.releases {
+		if slices.ContainsFunc(d.used, func(newer counted) bool {
+			return c.by == newer.by && c.statement.Release().Sequence < newer.statement.Release().Sequence
+		}) {
+			older = append(older, c)
+		}
+	}
+	return older
+}
+
+// repeats reports whether a newer release by the same principal, which counts,
+// vouches for a definition as well.
+func (d *Decision) repeats(older counted, x attest.Subject) bool {
+	return slices.ContainsFunc(d.used, func(newer counted) bool { return newer.by == older.by && newer.covers(x) })
+}
+
+// olderListings returns the older releases that have all that is listed.
+func (d *Decision) olderListings() []counted {
+	listed := d.request.Listing.Definitions
+	return slices.DeleteFunc(d.olderReleases(), func(c counted) bool {
+		return len(listed) == 0 || slices.ContainsFunc(listed, func(x lock.Definition) bool { return !c.covers(subjectOf(x)) })
 	})
+}
+
+// lacks reports whether a release says that the server has no such definition.
+func (c counted) lacks(k lock.Kind, name string) bool {
+	_, named := c.statement.Find(k, name)
+	rel := c.statement.Release()
+	return !named && rel.Complete && slices.Contains(rel.Kinds, k)
 }
 
 // variantOf reports whether a definition differs from one that is pinned and

@@ -27,11 +27,8 @@ func merge(parts []*Decision) *Decision {
 				d.diagnostics = append(d.diagnostics, x)
 			}
 		}
-		for _, c := range p.used {
-			if !slices.ContainsFunc(d.used, func(have counted) bool { return have.bundle == c.bundle }) {
-				d.used = append(d.used, c)
-			}
-		}
+		d.used = appendBundles(d.used, p.used)
+		d.twins = appendBundles(d.twins, p.twins)
 		for _, h := range p.high {
 			if !slices.ContainsFunc(d.high, func(have HighWater) bool { return have.Signer.Same(h.Signer) && have.Sequence == h.Sequence }) {
 				d.high = append(d.high, h)
@@ -55,6 +52,16 @@ func merge(parts []*Decision) *Decision {
 	d.rule = strings.Join(rules, " and ")
 	d.sort()
 	return d
+}
+
+// appendBundles adds the evidence of bundles that is not among to.
+func appendBundles(to, from []counted) []counted {
+	for _, c := range from {
+		if !slices.ContainsFunc(to, func(have counted) bool { return have.bundle == c.bundle }) {
+			to = append(to, c)
+		}
+	}
+	return to
 }
 
 type resultID struct {

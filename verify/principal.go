@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/mcpsign/mcpsign/lock"
@@ -10,13 +11,14 @@ import (
 // A principal is one party that may sign: an identity, a publisher, or a
 // signer that the lock remembers.
 type principal struct {
-	name     string // as the policy has it
-	ids      []Identity
-	recorded []lock.Signer // instead of ids
-	servers  []pattern     // none: any
-	domain   *domain       // a publisher's own PKI, nil for that of Trust
-	log      bool          // what a signature must have besides
-	stamps   bool
+	name      string // as the policy has it
+	ids       []Identity
+	recorded  []lock.Signer // instead of ids, or besides those of a publisher
+	publisher bool          // a publisher that the policy names: all its identities, certificates and keys are one party
+	servers   []pattern     // none: any
+	domain    *domain       // a publisher's own PKI, nil for that of Trust
+	log       bool          // what a signature must have besides
+	stamps    bool
 }
 
 // accepts reports whether s is the principal.
@@ -26,6 +28,18 @@ func (p *principal) accepts(s lock.Signer) bool {
 	}
 	return slices.ContainsFunc(p.ids, func(id Identity) bool { return id.Matches(s) }) ||
 		slices.ContainsFunc(p.recorded, s.Same)
+}
+
+// same reports whether two signers are one party: by what they are themselves,
+// or because both belong to the publisher. A repository that was created again
+// under its old name has another ID and is another party, whoever may sign.
+func (p *principal) same(a, b lock.Signer) bool {
+	if a.Same(b) {
+		return true
+	}
+	created := a.Issuer == b.Issuer && a.Repository == b.Repository && a.RepositoryID != b.RepositoryID
+	recreated := created && a.RepositoryID != "" && b.RepositoryID != ""
+	return p.publisher && !recreated && p.accepts(a) && p.accepts(b)
 }
 
 // pki reports whether p may sign with a certificate that is not of Sigstore.
@@ -67,7 +81,7 @@ func newRuleset(p *Policy, m *material) (*ruleset, error) {
 	}
 	set := &ruleset{p, make(map[string]*principal)}
 	for name, b := range p.publishers {
-		one := &principal{name: name, ids: b.identities(), servers: b.servers, log: b.log, stamps: b.stamps}
+		one := &principal{name: name, publisher: true, ids: b.identities(), servers: b.servers, log: b.log, stamps: b.stamps}
 		for _, k := range b.keys {
 			if err := m.addKey(*k.key); err != nil {
 				return nil, &TrustError{err}
@@ -99,6 +113,17 @@ func (set *ruleset) principals(refs []reference, server string) []*principal {
 	return ps
 }
 
+// publishersFor returns the publishers that may sign for the server, in order.
+func (set *ruleset) publishersFor(server string) []*principal {
+	var ps []*principal
+	for _, name := range slices.Sorted(maps.Keys(set.byName)) {
+		if p := set.byName[name]; len(p.servers) == 0 || matchesAny(p.servers, server) {
+			ps = append(ps, p)
+		}
+	}
+	return ps
+}
+
 // A requirement is what the rule for a server comes down to.
 type requirement struct {
 	*rule
@@ -120,7 +145,7 @@ func (set *ruleset) require(r *Request) *requirement {
 	q := &requirement{rule: &set.rules[i], name: name, signatures: len(set.rules[i].signedBy) > 0}
 	q.signers = set.principals(q.signedBy, r.Server)
 	if !q.signatures {
-		q.remember(r.Lock)
+		q.remember(r.Lock, set.publishersFor(r.Server))
 	}
 	if q.approvals != nil {
 		q.approvers = set.principals(q.approvals.from, r.Server)
@@ -133,8 +158,8 @@ func (set *ruleset) require(r *Request) *requirement {
 }
 
 // remember asks for the signers that the lock has: what was signed once is not
-// taken unsigned.
-func (q *requirement) remember(entry *lock.Server) {
+// taken unsigned. One that belongs to a publisher stands for that publisher.
+func (q *requirement) remember(entry *lock.Server, publishers []*principal) {
 	if entry == nil || len(entry.Evidence) == 0 {
 		return
 	}
@@ -147,7 +172,12 @@ func (q *requirement) remember(entry *lock.Server) {
 			}
 			continue
 		}
-		q.signers = append(q.signers, &principal{name: e.Signer.String(), recorded: []lock.Signer{e.Signer}})
+		p := &principal{name: e.Signer.String()}
+		if i := slices.IndexFunc(publishers, func(p *principal) bool { return p.accepts(e.Signer) }); i >= 0 {
+			*p = *publishers[i]
+		}
+		p.recorded = []lock.Signer{e.Signer}
+		q.signers = append(q.signers, p)
 	}
 }
 
@@ -155,7 +185,7 @@ func (q *requirement) remember(entry *lock.Server) {
 // signer recorded then.
 func builtin(entry *lock.Server) *requirement {
 	q := &requirement{rule: &rule{need: 1, pins: true}, name: "the built-in rule"}
-	q.remember(entry)
+	q.remember(entry, nil)
 	return q
 }
 

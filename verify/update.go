@@ -14,7 +14,7 @@ func recorded(entry *lock.Server, p lock.Pin, vouching []counted, need int) bool
 	}
 	n := 0
 	for _, c := range vouching {
-		if slices.ContainsFunc(entry.Evidence, func(e lock.Evidence) bool { return e.Variant == p.Variant && c.signer.Same(e.Signer) }) {
+		if slices.ContainsFunc(entry.Evidence, func(e lock.Evidence) bool { return e.Variant == p.Variant && c.by.same(c.signer, e.Signer) }) {
 			n++
 		}
 	}
@@ -44,7 +44,7 @@ func (d *Decision) updates(def lock.Definition, pins []lock.Pin, vouching []coun
 func (d *Decision) succeeds(c counted, p lock.Pin) bool {
 	rel := c.statement.Release()
 	return !p.Unsigned && rel.Variant == p.Variant && slices.ContainsFunc(d.request.Lock.Evidence, func(e lock.Evidence) bool {
-		return e.Variant == p.Variant && e.Sequence < rel.Sequence && c.signer.Same(e.Signer)
+		return e.Variant == p.Variant && e.Sequence < rel.Sequence && c.by.same(c.signer, e.Signer)
 	})
 }
 

@@ -75,7 +75,7 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 	if err != nil {
 		return err
 	}
-	keepVariants(pinned, j.entry)
+	keepVariants(pinned, j.entry, j.decision)
 	if same(pinned, j.entry) && !j.downgrade { // what was seen is to be lowered all the same
 		a.note(j.server + " lists what is pinned: there is nothing to approve")
 		return a.report(st.report(newEntry(j, j.outcome())))
@@ -154,12 +154,12 @@ func (a *app) toApprove(cmd *cobra.Command, list []string, f *approveFlags) (*st
 
 // keepVariants adds to new entries what old ones have of other variants of the
 // same release: one machine's listing says nothing against another's.
-func keepVariants(pinned, old *lock.Server) {
+func keepVariants(pinned, old *lock.Server, d *verify.Decision) {
 	if old == nil {
 		return
 	}
 	for _, e := range old.Evidence {
-		release := func(n lock.Evidence) bool { return n.Sequence == e.Sequence && n.Signer.Same(e.Signer) }
+		release := func(n lock.Evidence) bool { return n.Sequence == e.Sequence && d.SameParty(n.Signer, e.Signer) }
 		variant := func(n lock.Evidence) bool { return n.Variant == e.Variant }
 		if !slices.ContainsFunc(pinned.Evidence, release) || slices.ContainsFunc(pinned.Evidence, variant) {
 			continue
@@ -184,7 +184,7 @@ func (a *app) show(j *judgement, pinned *lock.Server, file *lock.File) error {
 	}
 	w := &strings.Builder{}
 	reviewText(w, j, pinned.Source, file, false)
-	signersText(w, j.pinned().Evidence, pinned.Evidence)
+	j.signersText(w, pinned.Evidence)
 	fmt.Fprintf(w, "listing  %s\n", digest)
 	return a.display(w.String())
 }
@@ -269,17 +269,25 @@ func definitionText(w io.Writer, d lock.Definition) {
 	valueText(w, d.Canonical())
 }
 
-// signersText prints who stands behind what is to be approved, and who did
-// before.
-func signersText(w io.Writer, old, now []lock.Evidence) {
+// signersText prints who stands behind what is to be approved, and who of those
+// who signed what is pinned does not.
+func (j *judgement) signersText(w io.Writer, now []lock.Evidence) {
 	for _, e := range now {
 		fmt.Fprintf(w, "signed   by %s, sequence %d\n", e.Signer, e.Sequence)
-		if len(old) > 0 && !slices.ContainsFunc(old, func(o lock.Evidence) bool { return o.Signer.Same(e.Signer) }) {
-			fmt.Fprintf(w, "%snot by %s, who signed what is pinned\n", margin, old[0].Signer)
-		}
 	}
 	if len(now) == 0 {
 		fmt.Fprintln(w, "signed   by nobody: what is approved rests on whoever approves it")
+		return
+	}
+	var gone []string
+	for _, old := range j.pinned().Evidence {
+		same := func(e lock.Evidence) bool { return j.decision.SameParty(e.Signer, old.Signer) }
+		if !slices.ContainsFunc(now, same) && !slices.Contains(gone, old.Signer.String()) {
+			gone = append(gone, old.Signer.String())
+		}
+	}
+	for _, signer := range gone {
+		fmt.Fprintf(w, "%snot by %s, who signed what is pinned\n", margin, signer)
 	}
 }
 

@@ -9,7 +9,17 @@ import (
 // news returns what is to be remembered of a release that is pinned.
 func (j *judgement) news() news {
 	d := j.decision
-	return news{high: d.HighWater(), lists: d.Lists(), latest: d.Latest(), lower: j.downgrade}
+	n := news{high: d.HighWater(), lists: d.Lists(), latest: d.Latest(), lower: j.downgrade}
+	if j.downgrade { // the other keys of the publisher are set back with the one that signed
+		for _, h := range d.HighWater() {
+			for _, seen := range j.request.Seen {
+				if seen.Sequence > h.Sequence && !seen.Signer.Same(h.Signer) && d.SameParty(seen.Signer, h.Signer) {
+					n.high = append(n.high, verify.HighWater{Signer: seen.Signer, Sequence: h.Sequence})
+				}
+			}
+		}
+	}
+	return n
 }
 
 // remember stores what a check saw that the lockfile will not say: the sequence

@@ -164,7 +164,7 @@ func (a *app) showReview(j *judgement, file *lock.File, st *attest.Statement) er
 	}
 	w := &strings.Builder{}
 	reviewText(w, j, j.launch, file, true)
-	signersText(w, j.pinned().Evidence, j.decision.Evidence())
+	j.signersText(w, j.decision.Evidence())
 	statementText(w, st)
 	fmt.Fprintf(w, "listing  %s\n", digest)
 	return a.display(w.String())
