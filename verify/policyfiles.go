@@ -1,14 +1,13 @@
 package verify
 
 import (
-	"bytes"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/mcpsign/mcpsign/internal/pemfile"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -112,6 +111,9 @@ type fileLoader struct {
 }
 
 func (l fileLoader) fail(f fileReference, err error) error {
+	if e := (*pemfile.Error)(nil); errors.As(err, &e) {
+		e.Name = f.path
+	}
 	return &PolicyError{l.name, max(f.line, 1), max(f.column, 1), fmt.Errorf("file %s: %w", lock.Visible(f.path), err)}
 }
 
@@ -129,50 +131,27 @@ func (l fileLoader) data(f fileReference) ([]byte, error) {
 	return data, nil
 }
 
-// blocks returns the contents of the PEM blocks of a file, which are all of
-// one type. Text between them is a comment (RFC 7468 section 2).
-func (l fileLoader) blocks(f fileReference, kind string) ([][]byte, error) {
-	data, err := l.data(f)
-	if err != nil {
-		return nil, err
-	}
-	var blocks [][]byte
-	for {
-		var block *pem.Block
-		if block, data = pem.Decode(data); block == nil {
-			break
-		}
-		if block.Type != kind {
-			return nil, l.fail(f, fmt.Errorf("has a PEM block %s, want %s", shown(block.Type), kind))
-		}
-		if len(blocks) == maxPrincipals {
-			return nil, l.fail(f, fmt.Errorf("has more than %d PEM blocks", maxPrincipals))
-		}
-		blocks = append(blocks, block.Bytes)
-	}
-	if len(blocks) == 0 || bytes.Contains(data, []byte("-----BEGIN")) {
-		return nil, l.fail(f, fmt.Errorf("is no PEM of type %s", kind))
-	}
-	return blocks, nil
-}
-
 func (l fileLoader) certificates(refs []fileReference) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for _, f := range refs {
-		blocks, err := l.blocks(f, "CERTIFICATE")
+		data, err := l.data(f)
 		if err != nil {
 			return nil, err
 		}
-		for _, der := range blocks {
-			c, err := x509.ParseCertificate(der)
+		blocks, err := pemfile.Read(data, pemfile.Certificate)
+		if err != nil {
+			return nil, l.fail(f, err)
+		}
+		for _, b := range blocks {
+			c, err := b.Certificate()
 			if err == nil {
-				err = checkCertificates(der)
+				err = checkCertificates(c.Raw)
 			}
 			if err == nil && !c.IsCA {
-				err = errors.New("is no certificate authority's certificate")
+				err = b.Fail(errors.New("is not the certificate of a certificate authority"))
 			}
 			if err != nil {
-				return nil, l.fail(f, clean("certificate", err))
+				return nil, l.fail(f, errors.New(shown(err.Error())))
 			}
 			all = append(all, c)
 		}
@@ -181,16 +160,17 @@ func (l fileLoader) certificates(refs []fileReference) ([]*x509.Certificate, err
 }
 
 func (l fileLoader) key(k *keyForm) error {
-	blocks, err := l.blocks(k.fileReference, "PUBLIC KEY")
+	data, err := l.data(k.fileReference)
 	if err != nil {
 		return err
 	}
-	if len(blocks) > 1 {
-		return l.fail(k.fileReference, errors.New("has more than one key"))
-	}
-	pub, err := x509.ParsePKIXPublicKey(blocks[0])
+	b, err := pemfile.One(data, pemfile.PublicKey)
 	if err != nil {
-		return l.fail(k.fileReference, clean("key", err))
+		return l.fail(k.fileReference, err)
+	}
+	pub, err := b.PublicKey()
+	if err != nil {
+		return l.fail(k.fileReference, errors.New(shown(err.Error())))
 	}
 	id, err := KeyID(pub)
 	if err != nil {
@@ -206,15 +186,12 @@ func (l fileLoader) list(f fileReference) (*x509.RevocationList, error) {
 	if err != nil {
 		return nil, err
 	}
-	if bytes.HasPrefix(bytes.TrimSpace(der), []byte("-----BEGIN")) {
-		blocks, err := l.blocks(f, "X509 CRL")
+	if der[0] != 0x30 { // DER starts like that, PEM does not
+		b, err := pemfile.One(der, pemfile.List)
 		if err != nil {
-			return nil, err
+			return nil, l.fail(f, err)
 		}
-		if len(blocks) > 1 {
-			return nil, l.fail(f, errors.New("has more than one revocation list"))
-		}
-		der = blocks[0]
+		der = b.Bytes
 	}
 	list, err := x509.ParseRevocationList(der)
 	if err == nil {

@@ -3,12 +3,12 @@ package cli
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
+	"github.com/mcpsign/mcpsign/internal/pemfile"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
@@ -20,15 +20,10 @@ type addedStatus struct {
 	says   *verify.CertificateStatus
 }
 
-// The types of PEM blocks with the status of certificates. There is none for
-// OCSP responses that all agree on.
-var statusBlocks = []string{"X509 CRL", "OCSP RESPONSE"}
-
-// isStatus reports whether data is meant to be DER, or PEM of one of
-// statusBlocks: no bundle starts like that.
+// isStatus reports whether data is meant to be DER, or PEM: no bundle starts
+// like that.
 func isStatus(data []byte) bool {
-	block, _ := pem.Decode(data)
-	return bytes.HasPrefix(data, []byte{0x30}) || block != nil && slices.Contains(statusBlocks, block.Type)
+	return bytes.HasPrefix(data, []byte{0x30}) || pemfile.Is(data)
 }
 
 // splitStatus returns the DER of each status in a file.
@@ -36,21 +31,18 @@ func splitStatus(data []byte) ([][]byte, error) {
 	if bytes.HasPrefix(data, []byte{0x30}) {
 		return [][]byte{data}, nil
 	}
-	var ders [][]byte
-	for {
-		block, rest := pem.Decode(data)
-		switch {
-		case block == nil && (len(ders) == 0 || bytes.Contains(rest, []byte("-----BEGIN"))):
-			return nil, errors.New("a PEM block can't be read")
-		case block == nil:
-			return ders, nil
-		case !slices.Contains(statusBlocks, block.Type):
-			return nil, fmt.Errorf("a PEM block of type %s is no revocation list and no OCSP response", lock.Visible(block.Type))
-		case len(ders) == verify.MaxStatusCount:
-			return nil, fmt.Errorf("more than %d PEM blocks", verify.MaxStatusCount)
-		}
-		ders, data = append(ders, block.Bytes), rest
+	blocks, err := pemfile.Read(data, pemfile.Status)
+	if err != nil {
+		return nil, err
 	}
+	if len(blocks) > verify.MaxStatusCount {
+		return nil, fmt.Errorf("more than %d PEM blocks", verify.MaxStatusCount)
+	}
+	var ders [][]byte
+	for _, b := range blocks {
+		ders = append(ders, b.Bytes)
+	}
+	return ders, nil
 }
 
 // verifyStatus verifies a revocation list or an OCSP response: it is about the

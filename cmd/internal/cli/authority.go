@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,8 +64,10 @@ func (t *trustFlags) readPolicy(role, name string) (*verify.Policy, error) {
 	if err != nil {
 		return nil, fail(ExitTrust, err, "put the file where the policy names it, in its own folder or below; until then it allows nothing")
 	}
-	p, err = p.With(files)
-	return p, fail(ExitTrust, err, hint)
+	if p, err = p.With(files); err != nil {
+		return nil, fail(ExitTrust, err, cmp.Or(convertBeside(name, err), hint))
+	}
+	return p, nil
 }
 
 // readBeside reads files in the folder of a policy and below it.

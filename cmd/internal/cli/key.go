@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/youmark/pkcs8"
 
+	"github.com/mcpsign/mcpsign/internal/pemfile"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
@@ -103,12 +104,20 @@ func encodeKey(key *ecdsa.PrivateKey, password string) ([]byte, error) {
 // readKey reads a private key in PEM: PKCS#8 or SEC 1, plain or encrypted with
 // the passphrase of the environment.
 func (a *app) readKey(name string) (crypto.Signer, error) {
+	if err := checkKeyName(name); err != nil {
+		return nil, err
+	}
 	data, err := readFile(name, maxTrustFile)
 	if err != nil {
 		return nil, fail(ExitUsage, err, "")
 	}
-	code, hint := ExitUsage, "name a private key in PEM, PKCS #8 or SEC 1; mcpsign key generate makes one"
-	key, err := cryptoutils.UnmarshalPEMToPrivateKey(data, func(bool) ([]byte, error) {
+	const want = "name a private key in PEM, PKCS #8 or SEC 1; mcpsign key generate makes one"
+	b, err := pemfile.One(data, pemfile.PrivateKey)
+	if err != nil {
+		return nil, pemFailure(ExitUsage, "private key ", name, err, want)
+	}
+	code, hint := ExitUsage, want
+	key, err := cryptoutils.UnmarshalPEMToPrivateKey(b.Encode(), func(bool) ([]byte, error) {
 		if password := a.Getenv(passwordVariable); password != "" {
 			hint = "check the passphrase in " + passwordVariable
 			return []byte(password), nil

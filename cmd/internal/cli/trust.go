@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -12,9 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sigstore/sigstore/pkg/cryptoutils"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpsign/mcpsign/internal/pemfile"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
@@ -218,17 +217,20 @@ func (t *trustFlags) loadRoots(trust *verify.Trust) (err error) {
 }
 
 func (t *trustFlags) publicKey() (verify.TrustedKey, error) {
-	name := t.key
-	data, err := t.file("key", name, maxTrustFile)
+	if err := checkKeyName(t.key); err != nil {
+		return verify.TrustedKey{}, err
+	}
+	data, err := t.file("key", t.key, maxTrustFile)
 	if err != nil {
 		return verify.TrustedKey{}, fail(ExitTrust, err, "")
 	}
-	if bytes.Contains(data, []byte("PRIVATE KEY")) {
-		return verify.TrustedKey{}, usage("name the public key, "+lock.Visible(name)+".pub perhaps", lock.Visible(name)+" is a private key")
+	b, err := pemfile.One(data, pemfile.PublicKey)
+	var key any
+	if err == nil {
+		key, err = b.PublicKey()
 	}
-	key, err := cryptoutils.UnmarshalPEMToPublicKey(data)
 	if err != nil {
-		return verify.TrustedKey{}, fail(ExitTrust, fmt.Errorf("public key %s: %w", lock.Visible(name), err), "")
+		return verify.TrustedKey{}, pemFailure(ExitTrust, "public key ", t.key, err, "")
 	}
 	return verify.TrustedKey{Key: key}, nil
 }
@@ -255,21 +257,19 @@ func readCertificates(name string) ([]*x509.Certificate, error) {
 }
 
 func parseCertificates(name string, data []byte) ([]*x509.Certificate, error) {
+	blocks, err := pemfile.Read(data, pemfile.Certificate)
 	var certs []*x509.Certificate
-	for rest := data; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			if len(bytes.TrimSpace(rest)) > 0 || len(certs) == 0 {
-				return nil, fail(ExitTrust, fmt.Errorf("%s is no file of PEM certificates", lock.Visible(name)), "")
-			}
-			return certs, nil
-		}
-		c, err := x509.ParseCertificate(block.Bytes)
-		if block.Type != "CERTIFICATE" || err != nil {
-			return nil, fail(ExitTrust, fmt.Errorf("%s: a PEM block of type %s is no certificate", lock.Visible(name), lock.Visible(block.Type)), "")
+	for _, b := range blocks {
+		var c *x509.Certificate
+		if c, err = b.Certificate(); err != nil {
+			break
 		}
 		certs = append(certs, c)
 	}
+	if err != nil {
+		return nil, pemFailure(ExitTrust, "", name, err, "")
+	}
+	return certs, nil
 }
 
 // readBundles reads the bundles of the files: one each, or several as JSON
