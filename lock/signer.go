@@ -11,13 +11,17 @@ import (
 // A Signer is who signed, as a verified bundle says, or as one that was
 // verified once is remembered. Three forms exist: a key (Key), an X.509
 // certificate under an own root (Root and Subject), and a certificate for an
-// OpenID Connect identity (Issuer and Subject, and for CI systems Repository
-// and RepositoryID). The zero Signer is nobody.
+// OpenID Connect identity (Issuer and Subject, and for jobs of CI systems the
+// members from Repository to Runner). The zero Signer is nobody.
 type Signer struct {
 	Issuer       string `json:"issuer,omitempty"`       // URL of the OpenID Connect issuer
 	Subject      string `json:"subject,omitempty"`      // subject alternative name: an e-mail address or a URI
 	Repository   string `json:"repository,omitempty"`   // URI of the source repository that was built
 	RepositoryID string `json:"repositoryID,omitempty"` // the issuer's number for it, which a rename does not change
+	Ref          string `json:"ref,omitempty"`          // Git ref of the source repository, as in refs/tags/v1
+	Trigger      string `json:"trigger,omitempty"`      // event that started the job, as in push
+	Environment  string `json:"environment,omitempty"`  // deployment environment of the job
+	Runner       string `json:"runner,omitempty"`       // kind of machine the job ran on, as in github-hosted
 	Root         string `json:"root,omitempty"`         // "sha256:" and the SHA-256 of the root certificate's DER
 	Key          string `json:"key,omitempty"`          // "sha256:" and the SHA-256 of the key's PKIX DER
 }
@@ -27,8 +31,9 @@ func (s Signer) IsZero() bool { return s == Signer{} }
 
 // Same reports whether s and t are one party: one key; one subject under one
 // root; or one issuer with the same subject but for the Git ref after "@", the
-// same repository and, where both know it, the same repository ID. Nobody is
-// the same as nobody else.
+// same repository and, where both know it, the same repository ID. What a run
+// was built from and how it was started (Ref, Trigger, Environment, Runner)
+// does not count. Nobody is the same as nobody else.
 func (s Signer) Same(t Signer) bool {
 	switch {
 	case s.IsZero() || s.Key != t.Key || s.Root != t.Root || s.Issuer != t.Issuer:
@@ -65,7 +70,20 @@ func (s Signer) String() string {
 	case s.IsZero():
 		return "nobody"
 	}
-	return Visible(s.Subject) + " by " + Visible(s.Issuer)
+	text := Visible(s.Subject) + " by " + Visible(s.Issuer)
+	if s.Called() {
+		text += ", called by " + Visible(s.Repository)
+		if s.Ref != "" {
+			text += "@" + Visible(s.Ref)
+		}
+	}
+	return text
+}
+
+// Called reports whether s is a job whose workflow lies in another repository
+// than the one that was built: a reusable workflow, which runs for any caller.
+func (s Signer) Called() bool {
+	return s.Repository != "" && strings.Contains(s.Subject, "@") && !strings.HasPrefix(s.Subject, s.Repository+"/")
 }
 
 // check reports what makes s no signer that a lockfile can hold.
@@ -79,7 +97,7 @@ func (s Signer) check() error {
 	if forms != 1 {
 		return fmt.Errorf("a signer has one of key, root and issuer")
 	}
-	if s.Key != "" && (s.Subject != "" || s.Repository != "" || s.RepositoryID != "") || s.Key == "" && s.Subject == "" {
+	if s.Key != "" && s != (Signer{Key: s.Key}) || s.Key == "" && s.Subject == "" {
 		return fmt.Errorf("a signer has a key or a subject")
 	}
 	for _, f := range s.fields() {
@@ -102,7 +120,8 @@ func (s Signer) check() error {
 func (s *Signer) fields() []signerField {
 	return []signerField{
 		{"key", &s.Key}, {"root", &s.Root}, {"issuer", &s.Issuer}, {"subject", &s.Subject},
-		{"repository", &s.Repository}, {"repositoryID", &s.RepositoryID},
+		{"repository", &s.Repository}, {"repositoryID", &s.RepositoryID}, {"ref", &s.Ref},
+		{"trigger", &s.Trigger}, {"environment", &s.Environment}, {"runner", &s.Runner},
 	}
 }
 

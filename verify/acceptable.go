@@ -157,13 +157,13 @@ func tooOld(t time.Time, most time.Duration, now time.Time) bool {
 func highest(r *Request, c counted) uint64 {
 	var n uint64
 	for _, h := range r.Seen {
-		if !h.Lowered && (h.Signer.Same(c.signer) || c.by.accepts(h.Signer)) {
+		if !h.Lowered && (h.Signer.Same(c.signer) || c.by.knows(h.Signer)) {
 			n = max(n, h.Sequence)
 		}
 	}
 	if r.Lock != nil {
 		for _, e := range r.Lock.Evidence {
-			if e.Signer.Same(c.signer) || c.by.accepts(e.Signer) {
+			if e.Signer.Same(c.signer) || c.by.knows(e.Signer) {
 				n = max(n, e.Sequence)
 			}
 		}

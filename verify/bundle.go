@@ -206,13 +206,8 @@ func (m *material) verifyKeyless(b *entity, e *evidence) (*sgverify.Verification
 	if err != nil {
 		return nil, &badEvidence{BadSignature, lock.Signer{}, err}
 	}
-	c := result.Signature.Certificate
-	e.signer = lock.Signer{
-		Issuer: c.Issuer, Subject: name,
-		Repository: c.SourceRepositoryURI, RepositoryID: c.SourceRepositoryIdentifier,
-	}
-	if e.signer.Issuer == "" {
-		return nil, bad(BadSignature, "the certificate names no issuer")
+	if e.signer, err = openIDSigner(b.content.Certificate(), result.Signature.Certificate.Extensions, name); err != nil {
+		return nil, &badEvidence{reason: BadSignature, err: err}
 	}
 	return result, nil
 }

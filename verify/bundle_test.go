@@ -80,9 +80,11 @@ func modes(t testing.TB) []mode {
 		"URI": {sigtest.SubjectURI("spiffe://acme.example/ci", accounts), "uri:spiffe://acme.example/ci@" + accounts,
 			lock.Signer{Issuer: accounts, Subject: "spiffe://acme.example/ci"}},
 		"GitHub": {sigtest.GitHub("acme/weather-mcp", ".github/workflows/release.yml", "refs/tags/v1.4.2"), "github:" + workflow,
-			lock.Signer{Issuer: sigtest.GitHubIssuer, Subject: "https://github.com/" + workflow, Repository: "https://github.com/acme/weather-mcp", RepositoryID: "1001"}},
+			lock.Signer{Issuer: sigtest.GitHubIssuer, Subject: "https://github.com/" + workflow, Repository: "https://github.com/acme/weather-mcp", RepositoryID: "1001",
+				Ref: "refs/tags/v1.4.2", Trigger: "push", Runner: "github-hosted"}},
 		"GitLab": {sigtest.GitLab("acme/weather-mcp", ".gitlab-ci.yml", "refs/heads/main"), "gitlab:acme/weather-mcp//.gitlab-ci.yml@refs/heads/main",
-			lock.Signer{Issuer: sigtest.GitLabIssuer, Subject: "https://gitlab.com/acme/weather-mcp//.gitlab-ci.yml@refs/heads/main", Repository: "https://gitlab.com/acme/weather-mcp", RepositoryID: "1001"}},
+			lock.Signer{Issuer: sigtest.GitLabIssuer, Subject: "https://gitlab.com/acme/weather-mcp//.gitlab-ci.yml@refs/heads/main", Repository: "https://gitlab.com/acme/weather-mcp", RepositoryID: "1001",
+				Ref: "refs/heads/main", Trigger: "push", Runner: "gitlab-hosted"}},
 	} {
 		for log, parts := range map[string]sigtest.Parts{"v1": v1, "v1 TSA": v1 | tsa, "v2 TSA": v2 | tsa} {
 			all = append(all, mode{"keyless " + name + " " + log, keyless(t, s, id.claims, parts, st), root, id.identity, id.signer})

@@ -84,7 +84,7 @@ func (d *Decision) equivocates(same []counted, seen []HighWater) bool {
 		all.Surfaces = append(all.Surfaces, c.surface())
 	}
 	for _, h := range seen {
-		if h.Sequence == all.Sequence && slices.ContainsFunc(same, func(c counted) bool { return h.Signer.Same(c.signer) || c.by.accepts(h.Signer) }) {
+		if h.Sequence == all.Sequence && slices.ContainsFunc(same, func(c counted) bool { return h.Signer.Same(c.signer) || c.by.knows(h.Signer) }) {
 			all.Surfaces = append(all.Surfaces, h.Surfaces...)
 		}
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcpsign/mcpsign/lock"
@@ -9,7 +10,7 @@ import (
 // A Comparison is one part of an identity beside that of a signer. Texts are
 // the signer's: show them with lock.Visible.
 type Comparison struct {
-	Part  string // "key", "issuer", "subject", "repository", "repository number", "workflow", "ref" or "root"
+	Part  string // "key", "issuer", "subject", "repository", "repository number", "workflow", "ref", "built ref", "trigger", "environment", "runner" or "root"
 	Want  string // empty: anything
 	Got   string // empty: nothing
 	Equal bool
@@ -48,14 +49,24 @@ func (id Identity) Compare(s lock.Signer) []Comparison {
 	file, ref := splitRef(s.Subject)
 	exact("workflow", wantFile, file)
 	add("ref", wantRef, ref, newPattern(wantRef).matches(ref))
-	return parts
+	return append(parts, id.job.compare(s, ref)...)
 }
 
-// splitRef splits the subject of a CI job at its ref.
-func splitRef(subject string) (file, ref string) {
-	at := strings.Index(subject, "@refs/")
-	if at < 0 {
-		return subject, ""
+// compare lists what an identity asks of the run of a job, as far as it has to
+// be said: ref is that of the workflow.
+func (r *jobRule) compare(s lock.Signer, ref string) []Comparison {
+	var parts []Comparison
+	if met := r.ref.expr == nil || r.ref.matches(s.Ref); r.caller || !met && s.Ref != ref {
+		parts = append(parts, Comparison{"built ref", r.ref.text, s.Ref, met})
 	}
-	return subject[:at], subject[at+1:]
+	if met := slices.Contains(r.triggers, s.Trigger); !met {
+		parts = append(parts, Comparison{"trigger", strings.Join(r.triggers, ","), s.Trigger, met})
+	}
+	if r.environment != "" {
+		parts = append(parts, Comparison{"environment", r.environment, s.Environment, r.environment == s.Environment})
+	}
+	if r.runner != "" {
+		parts = append(parts, Comparison{"runner", r.runner, s.Runner, r.runner == s.Runner})
+	}
+	return parts
 }

@@ -10,7 +10,7 @@ import (
 
 // Which part of a signer is another than the identity's.
 func TestCompare(t *testing.T) {
-	job := lock.Signer{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo, RepositoryID: "1001"}
+	job := lock.Signer{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo, RepositoryID: "1001", Ref: "refs/tags/v1", Trigger: "push"}
 	with := func(edit func(*lock.Signer)) lock.Signer {
 		s := job
 		edit(&s)
@@ -29,6 +29,10 @@ func TestCompare(t *testing.T) {
 		{"github:acme/other/.github/workflows/release.yml@refs/tags/v*", job,
 			"repository: https://github.com/acme/other, " + repo + "; workflow: https://github.com/acme/other/.github/workflows/release.yml, " + file},
 		{"github:" + shortFile + "@refs/tags/v*", with(func(s *lock.Signer) { s.Issuer = accounts }), "issuer: " + github + ", " + accounts},
+		{"github:" + shortFile + "@refs/tags/v*", with(func(s *lock.Signer) { s.Ref = "refs/heads/x" }), "built ref: refs/tags/v*, refs/heads/x"},
+		{"github:" + shortFile + "@refs/tags/v*", with(func(s *lock.Signer) { s.Trigger = "pull_request_target" }), "trigger: push,release,schedule,workflow_dispatch, pull_request_target"},
+		{"github:" + shortFile + "@refs/tags/v*?environment=release&runner=self-hosted", job, "environment: release, ; runner: self-hosted, "},
+		{"github:" + shortFile + "@refs/tags/v*?caller=acme/weather@refs/heads/*", job, "built ref: refs/heads/*, refs/tags/v1"},
 		{"email:dev@acme.example@" + accounts, lock.Signer{Issuer: accounts, Subject: "dev@acme.example"}, ""},
 		{"email:dev@acme.example@" + accounts, lock.Signer{Issuer: accounts, Subject: "eve@acme.example"}, "subject: dev@acme.example, eve@acme.example"},
 		{"email:dev@acme.example@" + accounts, lock.Signer{Root: hexKey, Subject: "dev@acme.example"}, "issuer: " + accounts + ", ; root: , " + hexKey},

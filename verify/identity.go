@@ -18,29 +18,40 @@ import (
 //	email:ADDRESS@ISSUER                  e-mail address, as an OpenID Connect issuer vouches
 //	uri:URI@ISSUER                        URI, likewise
 //	github:OWNER/REPO/WORKFLOW@REF        workflow file of a GitHub repository
-//	gitlab:PROJECT//FILE@REF              pipeline of a project on gitlab.com, by its CI configuration file
+//	gitlab:PROJECT//FILE@REF              pipeline of a GitLab project, by its CI configuration file
 //	x509:uri:URI, x509:email:ADDRESS      certificate under one of the roots that are trusted
 //
-// After REF of the two CI systems "?id=N" may pin the number that the system
-// gave to the repository: then one that was made anew under the name is another.
+// REF is a Git ref, as in refs/tags/v*, or the hash of a commit. After it the
+// two CI systems may have members, as in "?id=1001&environment=release", each
+// once:
 //
-// A workflow counts for the repository it lies in. One that builds another
-// repository, as reusable workflows do, is nobody: it runs for whoever calls it.
+//	id=N                    number that the system gave the repository that was built: a new repository of the same name has another
+//	issuer=URL              issuer of an Enterprise or self-managed server; the workflow lies on its host, or for
+//	                        https://token.actions.githubusercontent.com/SLUG on github.com
+//	caller=OWNER/REPO@REF   repository that calls a reusable workflow, and the ref of it that was built
+//	trigger=EVENT           event that started the job; several with commas between them
+//	environment=NAME        deployment environment of the job, percent-encoded
+//	runner=KIND             github-hosted, gitlab-hosted or self-hosted
+//
+// Without trigger a job counts if it was started by push, release, schedule or
+// workflow_dispatch (GitHub), or by push, schedule, web or api (GitLab): others,
+// such as pull_request_target and workflow_run, may run for people who can't write to
+// the repository. That holds for uri: as well.
+//
+// Without caller a workflow counts for the repository it lies in, and REF is
+// the ref that was built as well. A workflow that builds another repository is
+// nobody: it runs for any caller. A called workflow at a commit counts
+// for any ref of its own repository, unless caller says which.
 type Identity struct {
 	text    string
 	want    lock.Signer // members that must be equal
 	subject pattern     // for CI systems: the subject, with the ref's globs
+	job     *jobRule    // for CI systems: the run of the job
 	root    bool        // the signer has a root, whichever
 }
 
 // String returns the identity as it was parsed.
 func (id Identity) String() string { return id.text }
-
-// The issuers of the identities of CI jobs, as Fulcio knows them.
-const (
-	githubIssuer = "https://token.actions.githubusercontent.com"
-	gitlabIssuer = "https://gitlab.com"
-)
 
 // ParseSigner parses an identity.
 func ParseSigner(id string) (Identity, error) {
@@ -74,9 +85,9 @@ func parseIdentity(form, rest string) (Identity, error) {
 	case "email", "uri":
 		return parseOpenID(form, rest)
 	case "github":
-		return parseGitHub(rest)
+		return githubSystem.parse(rest)
 	case "gitlab":
-		return parseGitLab(rest)
+		return gitlabSystem.parse(rest)
 	case "x509":
 		kind, san, _ := strings.Cut(rest, ":")
 		if err := checkSubject(kind, san); err != nil {
@@ -123,119 +134,43 @@ func parseOpenID(kind, rest string) (Identity, error) {
 	return Identity{want: lock.Signer{Issuer: issuer, Subject: subject}}, nil
 }
 
-func parseGitHub(rest string) (Identity, error) {
-	path, ref, _ := strings.Cut(rest, "@")
-	parts := strings.SplitN(path, "/", 3)
-	if ref == "" || len(parts) < 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
-		return Identity{}, fmt.Errorf("want github:OWNER/REPO/WORKFLOW@REF, as in github:acme/weather/.github/workflows/release.yml@refs/tags/v*")
-	}
-	return parseJob(githubIssuer, "https://github.com/", parts[0]+"/"+parts[1], path, ref)
-}
-
-func parseGitLab(rest string) (Identity, error) {
-	path, ref, _ := strings.Cut(rest, "@")
-	project, file, _ := strings.Cut(path, "//")
-	if ref == "" || !strings.Contains(strings.Trim(project, "/"), "/") || strings.Trim(project, "/") != project || file == "" {
-		return Identity{}, fmt.Errorf("want gitlab:GROUP/PROJECT//FILE@REF, as in gitlab:acme/weather//.gitlab-ci.yml@refs/tags/v*")
-	}
-	return parseJob(gitlabIssuer, "https://gitlab.com/", project, path, ref)
-}
-
-// parseJob makes the identity of a CI job: path is its configuration file's,
-// with the repository at the start.
-func parseJob(issuer, base, repository, path, ref string) (Identity, error) {
-	ref, id, pinned := strings.Cut(ref, "?id=")
-	switch {
-	case strings.ContainsAny(path, "*?[]{} \\"):
-		return Identity{}, fmt.Errorf("only the ref may have wildcards")
-	case !strings.HasPrefix(ref, "refs/") || ref == "refs/":
-		return Identity{}, fmt.Errorf("the ref must start with refs/, as in refs/tags/v*")
-	case pinned && (id == "" || len(id) > 20 || strings.Trim(id, "0123456789") != ""):
-		return Identity{}, fmt.Errorf("want the number of the repository after ?id=")
-	}
-	return Identity{
-		want:    lock.Signer{Issuer: issuer, Repository: base + repository, RepositoryID: id},
-		subject: newPattern(base + path + "@" + ref),
-	}, nil
-}
-
 // Matches reports whether s is the identity. Nobody matches nothing.
 func (id Identity) Matches(s lock.Signer) bool {
-	w := id.want
-	if w == (lock.Signer{}) || w.Key != s.Key || w.Issuer != s.Issuer || id.root != (s.Root != "") {
-		return false
+	if id.job == nil {
+		return id.names(s) && (s.Trigger == "" || isUsual(s.Trigger))
 	}
-	if w.RepositoryID != "" && w.RepositoryID != s.RepositoryID {
-		return false
-	}
-	if s.Repository != "" && strings.Contains(s.Subject, "@") && !strings.HasPrefix(s.Subject, s.Repository+"/") {
-		return false // a workflow of another repository
-	}
-	if id.subject.expr != nil {
-		return w.Repository == s.Repository && id.subject.matches(s.Subject)
-	}
-	return w.Subject == s.Subject
+	return id.names(s) && id.job.matches(s)
 }
 
-// IdentityOf returns the identity that matches s and nobody else: for a
-// workflow, with its ref as it is. A signer that no identity matches has the
-// zero Identity.
-func IdentityOf(s lock.Signer) Identity {
-	kind := "uri:"
-	if checkSubject("email", s.Subject) == nil {
-		kind = "email:"
-	}
-	var forms []string
+// names is Matches but for the run of a job: what was built, and what started
+// it. An earlier version recorded neither.
+func (id Identity) names(s lock.Signer) bool {
+	w := id.want
 	switch {
-	case s.Key != "":
-		forms = []string{"key:" + s.Key}
-	case s.Root != "":
-		forms = []string{"x509:" + kind + s.Subject}
-	case s.Issuer == githubIssuer && !strings.Contains(s.Subject, "*"):
-		forms = []string{"github:" + strings.TrimPrefix(s.Subject, "https://github.com/"), kind + s.Subject + "@" + s.Issuer}
-	case s.Issuer == gitlabIssuer && !strings.Contains(s.Subject, "*"):
-		forms = []string{"gitlab:" + strings.TrimPrefix(s.Subject, "https://gitlab.com/"), kind + s.Subject + "@" + s.Issuer}
-	default:
-		forms = []string{kind + s.Subject + "@" + s.Issuer}
+	case w == (lock.Signer{}) || w.Key != s.Key || w.Issuer != s.Issuer || id.root != (s.Root != ""):
+		return false
+	case w.RepositoryID != "" && w.RepositoryID != s.RepositoryID:
+		return false
+	case id.job != nil:
+		return w.Repository == s.Repository && id.subject.matches(s.Subject)
 	}
-	for _, f := range forms {
-		if id, err := ParseSigner(f); err == nil && id.Matches(s) {
-			return id
-		}
-	}
-	return Identity{}
+	return w.Subject == s.Subject && !s.Called()
 }
 
 // party returns the signer that an identity comes down to, without what does
-// not tell parties apart: the ref, and the repository beside its workflow.
+// not tell parties apart: the ref, and the repository beside its workflow. One
+// called workflow is one party, whoever calls it.
 func (id Identity) party() lock.Signer {
 	p := lock.Signer{Key: id.want.Key, Issuer: id.want.Issuer, Subject: id.want.Subject}
-	if id.subject.expr != nil {
+	if id.job != nil {
 		p.Subject = id.subject.text
 	}
-	if at := strings.Index(p.Subject, "@refs/"); at >= 0 {
-		p.Subject = p.Subject[:at]
+	p.Subject, _ = splitRef(p.Subject)
+	if strings.HasPrefix(p.Issuer, githubIssuer+"/") {
+		p.Issuer = githubIssuer // the same workflows, with an enterprise's name
 	}
 	if id.root {
 		p.Root = "any" // one subject under two roots is taken for one party
 	}
 	return p
-}
-
-// broad returns what an identity admits that one would not expect of it, empty
-// if there is nothing.
-func (id Identity) broad() string {
-	_, ref, _ := strings.Cut(id.subject.text, "@refs/")
-	first, rest, _ := strings.Cut(ref, "/")
-	switch {
-	case id.subject.expr == nil:
-		return ""
-	case strings.Contains(first, "*"):
-		return "any ref: whoever may push a branch can sign"
-	case first == "heads" && strings.HasPrefix(rest, "*"):
-		return "any branch: whoever may push one can sign"
-	case first == "pull" || first == "merge-requests":
-		return "proposed changes: whoever may propose one can sign"
-	}
-	return ""
 }

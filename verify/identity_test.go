@@ -15,6 +15,9 @@ const (
 	repo      = "https://github.com/acme/weather"
 	file      = repo + "/.github/workflows/release.yml"
 	shortFile = "acme/weather/.github/workflows/release.yml"
+
+	sharedFile = "https://github.com/acme/ci/.github/workflows/sign.yml"
+	commit     = "3f9c2e1d3f9c2e1d3f9c2e1d3f9c2e1d3f9c2e1d"
 )
 
 func TestParseSigner(t *testing.T) {
@@ -29,6 +32,12 @@ func TestParseSigner(t *testing.T) {
 		"github:acme/weather/.github/workflows/release.yml@refs/heads/**",
 		"github:a/b/c@refs/x@y",
 		"github:a/b/c@refs/tags/v*?id=1001",
+		"github:a/b/c@" + commit,
+		"github:a/b/c@" + commit + commit[:24] + "?id=1",
+		"github:a/b/c@refs/tags/v*?issuer=https://ghes.example/_services/token&id=1",
+		"github:a/b/c@refs/tags/v*?caller=d/e@refs/heads/main",
+		"github:a/b/c@refs/tags/v*?trigger=push,repository_dispatch&environment=release&runner=self-hosted",
+		"gitlab:acme/group/weather//f@refs/tags/v*?caller=a/b/c@refs/tags/v*&runner=gitlab-hosted&environment=a%20b",
 		"gitlab:acme/weather//.gitlab-ci.yml@refs/tags/v*",
 		"gitlab:acme/group/weather//ci/release.yml@refs/heads/main?id=7",
 		"x509:uri:https://acme.example/release",
@@ -108,6 +117,34 @@ func TestParseSigner(t *testing.T) {
 		{"github:" + shortFile + "@refs/tags/v*?id=1?id=2", "the number of the repository"},
 		{"github:" + shortFile + "@refs/tags/v*?id=" + strings.Repeat("1", 21), "the number of the repository"},
 		{"github:" + shortFile + "@?id=1", "the ref must start with refs/"},
+		{"github:" + shortFile + "@" + commit[1:], "or be the hash of a commit"},
+		{"github:" + shortFile + "@" + strings.ToUpper(commit), "or be the hash of a commit"},
+		{"github:" + shortFile + "@refs/tags/v*?", "it is unknown"},
+		{"github:" + shortFile + "@refs/tags/v*?id=1&", "it is unknown"},
+		{"github:" + shortFile + "@refs/tags/v*?tag=v1", "member tag: it is unknown: want id, issuer, caller"},
+		{"github:" + shortFile + "@refs/tags/v*?Trigger=push", "member Trigger: write it in lower case, trigger"},
+		{"github:" + shortFile + "@refs/tags/v*?id=1&id=1", "member id: it is there twice"},
+		{"github:" + shortFile + "@refs/tags/v*?trigger=push&runner=self-hosted&trigger=push", "member trigger: it is there twice"},
+		{"github:" + shortFile + "@refs/tags/v*?trigger", "the name of an event"},
+		{"github:" + shortFile + "@refs/tags/v*?trigger=push,", "the name of an event"},
+		{"github:" + shortFile + "@refs/tags/v*?trigger=Push", "events are in lower case: write push"},
+		{"github:" + shortFile + "@refs/tags/v*?trigger=push,push", "push is there twice"},
+		{"github:" + shortFile + "@refs/tags/v*?trigger=*", "the name of an event"},
+		{"github:" + shortFile + "@refs/tags/v*?environment=", "the name of a deployment environment"},
+		{"github:" + shortFile + "@refs/tags/v*?environment=%2", "invalid URL escape"},
+		{"github:" + shortFile + "@refs/tags/v*?runner=gitlab-hosted", "want github-hosted or self-hosted"},
+		{"github:" + shortFile + "@refs/tags/v*?runner=", "want github-hosted or self-hosted"},
+		{"github:" + shortFile + "@refs/tags/v*?issuer=", "is not an https URL"},
+		{"github:" + shortFile + "@refs/tags/v*?issuer=http://ghes.example", "is not an https URL"},
+		{"github:" + shortFile + "@refs/tags/v*?issuer=https://github.com@evil.example", "is not an https URL"},
+		{"github:" + shortFile + "@refs/tags/v*?issuer=https://GHES.example", "write the host in lower case, ghes.example"},
+		{"github:" + shortFile + "@refs/tags/v*?caller=acme/weather", "name the ref that may be built, as in acme/weather@refs/tags/v*"},
+		{"github:" + shortFile + "@refs/tags/v*?caller=acme/weather@", "name the ref that may be built"},
+		{"github:" + shortFile + "@refs/tags/v*?caller=acme/weather@v1", "the ref must start with refs/"},
+		{"github:" + shortFile + "@refs/tags/v*?caller=acme/weather@" + commit, "the ref must start with refs/"},
+		{"github:" + shortFile + "@refs/tags/v*?caller=acme@refs/tags/v1", "want OWNER/REPO@REF"},
+		{"github:" + shortFile + "@refs/tags/v*?caller=acme/*@refs/tags/v1", "want OWNER/REPO@REF"},
+		{"github:" + shortFile + "@refs/tags/v*?caller=a/b/c@refs/tags/v1", "want OWNER/REPO@REF"},
 
 		{"gitlab:", "want gitlab:GROUP/PROJECT//FILE@REF"},
 		{"gitlab:acme//f@refs/tags/v1", "want gitlab:GROUP/PROJECT//FILE@REF"},
@@ -148,11 +185,27 @@ var signers = map[string]lock.Signer{
 	"email:dev@acme.example@" + accounts:           {Issuer: accounts, Subject: "dev@acme.example"},
 	"uri:https://acme.example/release@" + accounts: {Issuer: accounts, Subject: "https://acme.example/release"},
 	"uri:https://dev@acme.example@" + accounts:     {Issuer: accounts, Subject: "https://dev@acme.example"},
-	"github:" + shortFile + "@refs/tags/v1.4.2":    {Issuer: github, Subject: file + "@refs/tags/v1.4.2", Repository: repo, RepositoryID: "1001"},
-	"uri:https://gitlab.example/acme/weather//.gitlab-ci.yml@refs/heads/main@https://gitlab.example": {
-		Issuer: "https://gitlab.example", Subject: "https://gitlab.example/acme/weather//.gitlab-ci.yml@refs/heads/main", Repository: "https://gitlab.example/acme/weather"},
+	"github:" + shortFile + "@refs/tags/v1.4.2":    {Issuer: github, Subject: file + "@refs/tags/v1.4.2", Repository: repo, RepositoryID: "1001", Ref: "refs/tags/v1.4.2", Trigger: "push", Runner: "github-hosted"},
+	"gitlab:acme/weather//.gitlab-ci.yml@refs/heads/main?issuer=https://gitlab.example": {
+		Issuer: "https://gitlab.example", Subject: "https://gitlab.example/acme/weather//.gitlab-ci.yml@refs/heads/main", Repository: "https://gitlab.example/acme/weather", Ref: "refs/heads/main", Trigger: "web"},
+	"github:" + shortFile + "@refs/tags/v1?issuer=https://ghes.example/_services/token": {
+		Issuer: "https://ghes.example/_services/token", Subject: "https://ghes.example/" + shortFile + "@refs/tags/v1", Repository: "https://ghes.example/acme/weather", Ref: "refs/tags/v1", Trigger: "push"},
+	"github:" + shortFile + "@refs/tags/v1?issuer=" + github + "/acme-corp": {
+		Issuer: github + "/acme-corp", Subject: file + "@refs/tags/v1", Repository: repo, Ref: "refs/tags/v1", Trigger: "push"},
+	"github:" + shortFile + "@refs/tags/v1?issuer=https://token.actions.acme.ghe.com": {
+		Issuer: "https://token.actions.acme.ghe.com", Subject: "https://acme.ghe.com/" + shortFile + "@refs/tags/v1", Repository: "https://acme.ghe.com/acme/weather", Ref: "refs/tags/v1", Trigger: "push"},
+	"github:acme/ci/.github/workflows/sign.yml@refs/tags/v3?caller=acme/weather@refs/tags/v1": {
+		Issuer: github, Subject: sharedFile + "@refs/tags/v3", Repository: repo, Ref: "refs/tags/v1", Trigger: "push"},
+	"github:acme/ci/.github/workflows/sign.yml@" + commit + "?caller=acme/weather@refs/tags/v1": {
+		Issuer: github, Subject: sharedFile + "@" + commit, Repository: repo, Ref: "refs/tags/v1", Trigger: "push"},
+	"github:" + shortFile + "@refs/tags/v1?caller=acme/weather@refs/heads/x": {
+		Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo, Ref: "refs/heads/x", Trigger: "push"},
+	"github:" + shortFile + "@refs/heads/main?trigger=workflow_run&environment=pr%26od%20eu": {
+		Issuer: github, Subject: file + "@refs/heads/main", Repository: repo, Ref: "refs/heads/main", Trigger: "workflow_run", Environment: "pr&od eu"},
+	"gitlab:acme/ci//sign.yml@refs/heads/main?caller=acme/group/weather@refs/tags/v1": {
+		Issuer: "https://gitlab.com", Subject: "https://gitlab.com/acme/ci//sign.yml@refs/heads/main", Repository: "https://gitlab.com/acme/group/weather", Ref: "refs/tags/v1", Trigger: "push"},
 	"gitlab:acme/group/weather//.gitlab-ci.yml@refs/tags/v1": {
-		Issuer: "https://gitlab.com", Subject: "https://gitlab.com/acme/group/weather//.gitlab-ci.yml@refs/tags/v1", Repository: "https://gitlab.com/acme/group/weather", RepositoryID: "7"},
+		Issuer: "https://gitlab.com", Subject: "https://gitlab.com/acme/group/weather//.gitlab-ci.yml@refs/tags/v1", Repository: "https://gitlab.com/acme/group/weather", RepositoryID: "7", Ref: "refs/tags/v1", Trigger: "push"},
 	"email:robot@acme.example@" + github: {Issuer: github, Subject: "robot@acme.example"},
 	// Shapes that github: can't say.
 	"uri:" + repo + "/a@b.yml@refs/tags/v1@" + github: {Issuer: github, Subject: repo + "/a@b.yml@refs/tags/v1", Repository: repo},
@@ -187,8 +240,10 @@ func TestIdentityOf(t *testing.T) {
 		{Root: hexKey, Subject: "acme.example"},
 		{Issuer: accounts, Subject: "\x1b[31m@acme.example"},
 		{Issuer: accounts, Subject: "nobody"},
-		// A workflow that whoever likes can call.
+		// A workflow that anyone can call: by whom it was is not known.
 		{Issuer: github, Subject: file + "@refs/tags/v1", Repository: "https://github.com/evil/x"},
+		// A job of another host than the issuer's.
+		{Issuer: "https://ghes.example/_services/token", Subject: file + "@refs/tags/v1", Repository: "https://github.com/acme/other", Ref: "refs/tags/v1", Trigger: "push"},
 		{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo + "-fork"},
 		{Issuer: "https://gitlab.example", Subject: "https://gitlab.example/ci/x//.gitlab-ci.yml@refs/heads/main", Repository: "https://gitlab.example/acme/x"},
 	} {
@@ -261,7 +316,7 @@ func TestGitHub(t *testing.T) {
 			t.Fatal(err)
 		}
 		matches := func(ref string) bool {
-			return id.Matches(lock.Signer{Issuer: github, Subject: file + "@" + ref, Repository: repo})
+			return id.Matches(lock.Signer{Issuer: github, Subject: file + "@" + ref, Repository: repo, Ref: ref, Trigger: "push"})
 		}
 		for _, ref := range strings.Fields(tt.yes) {
 			if !matches(ref) {
@@ -279,7 +334,7 @@ func TestGitHub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := lock.Signer{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo}
+	good := lock.Signer{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo, Ref: "refs/tags/v1", Trigger: "push"}
 	if !id.Matches(good) {
 		t.Fatal("the workflow does not match")
 	}
@@ -323,12 +378,12 @@ func TestPinnedRepository(t *testing.T) {
 		signer  lock.Signer
 		matches map[string]bool // by the number in the certificate
 	}{
-		{"github:" + shortFile + "@refs/tags/v*?id=1001", lock.Signer{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo},
+		{"github:" + shortFile + "@refs/tags/v*?id=1001", lock.Signer{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo, Ref: "refs/tags/v1", Trigger: "push"},
 			map[string]bool{"1001": true, "1002": false, "": false, "10011": false}},
-		{"github:" + shortFile + "@refs/tags/v*", lock.Signer{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo},
+		{"github:" + shortFile + "@refs/tags/v*", lock.Signer{Issuer: github, Subject: file + "@refs/tags/v1", Repository: repo, Ref: "refs/tags/v1", Trigger: "push"},
 			map[string]bool{"1001": true, "1002": true, "": true}},
 		{"gitlab:acme/weather//.gitlab-ci.yml@refs/tags/v*?id=7", lock.Signer{Issuer: "https://gitlab.com",
-			Subject: "https://gitlab.com/acme/weather//.gitlab-ci.yml@refs/tags/v1", Repository: "https://gitlab.com/acme/weather"},
+			Subject: "https://gitlab.com/acme/weather//.gitlab-ci.yml@refs/tags/v1", Repository: "https://gitlab.com/acme/weather", Ref: "refs/tags/v1", Trigger: "push"},
 			map[string]bool{"7": true, "8": false, "": false}},
 	} {
 		id := identities(t, tt.id)[0]

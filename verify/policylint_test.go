@@ -36,6 +36,11 @@ func TestLint(t *testing.T) {
 		{"any branch", signed("a/*", `"`+id+`heads/*"`), "2:33 broad_identity"},
 		{"any ref", signed("a/*", `"`+id+`**"`), "2:33 broad_identity"},
 		{"proposed changes", signed("a/*", `"`+id+`pull/7/merge"`), "2:33 broad_identity"},
+		{"a called workflow", signed("a/*", `"`+id+`tags/v3?caller=acme/weather@refs/tags/v*"`), ""},
+		{"called on any branch", signed("a/*", `"`+id+`tags/v3?caller=acme/weather@refs/heads/*"`), "2:33 broad_identity"},
+		{"a commit", signed("a/*", `"`+strings.TrimSuffix(id, "refs/")+commit+`"`), "2:33 broad_identity"},
+		{"a commit, called on a tag", signed("a/*", `"`+strings.TrimSuffix(id, "refs/")+commit+`?caller=acme/weather@refs/tags/v*"`), ""},
+		{"an event that anyone causes", signed("a/*", `"`+id+`heads/main?trigger=push,pull_request_target"`), "2:33 broad_identity"},
 		{"any root", signed("a/*", `"x509:uri:https://acme.example"`), "2:33 any_root"},
 
 		{"star in an e-mail address", signed("a/*", `"email:*@acme.example@https://i.example"`), "2:33 literal_star"},

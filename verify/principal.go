@@ -21,12 +21,22 @@ type principal struct {
 	stamps    bool
 }
 
-// accepts reports whether s is the principal.
+// accepts reports whether the principal may sign as s, whose evidence was
+// verified.
 func (p *principal) accepts(s lock.Signer) bool {
+	return p.knows(s) && (slices.ContainsFunc(p.ids, func(id Identity) bool { return id.Matches(s) }) ||
+		slices.ContainsFunc(p.recorded, func(r lock.Signer) bool {
+			return s.Same(r) && (s.Trigger == r.Trigger || isUsual(s.Trigger))
+		}))
+}
+
+// knows reports whether s, which is remembered, is the principal. What started a
+// job, and what it built, does not count: it may not have been recorded.
+func (p *principal) knows(s lock.Signer) bool {
 	if s.Root != "" && p.domain != nil && !p.domain.ids[s.Root] {
 		return false
 	}
-	return slices.ContainsFunc(p.ids, func(id Identity) bool { return id.Matches(s) }) ||
+	return slices.ContainsFunc(p.ids, func(id Identity) bool { return id.names(s) }) ||
 		slices.ContainsFunc(p.recorded, s.Same)
 }
 
@@ -165,7 +175,7 @@ func (q *requirement) remember(entry *lock.Server, publishers []*principal) {
 	}
 	q.signatures, q.recorded = true, true
 	for _, e := range entry.Evidence {
-		if i := slices.IndexFunc(q.signers, func(p *principal) bool { return p.accepts(e.Signer) }); i >= 0 {
+		if i := slices.IndexFunc(q.signers, func(p *principal) bool { return p.knows(e.Signer) }); i >= 0 {
 			p := q.signers[i]
 			if !slices.Contains(p.recorded, e.Signer) {
 				p.recorded = append(p.recorded, e.Signer)

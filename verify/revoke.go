@@ -136,7 +136,7 @@ func (g *gathered) addNewest(l list) {
 func seenList(r *Request, c counted) uint64 {
 	var n uint64
 	for _, m := range r.SeenLists {
-		if m.Signer.Same(c.signer) || c.by.accepts(m.Signer) {
+		if m.Signer.Same(c.signer) || c.by.knows(m.Signer) {
 			n = max(n, m.Number)
 		}
 	}
@@ -155,9 +155,9 @@ func (d *Decision) upToDate(g *gathered, r *Request, q *requirement) {
 		}
 	}
 	for _, m := range r.SeenLists {
-		concerned := slices.ContainsFunc(q.everyone(), func(p *principal) bool { return p.accepts(m.Signer) })
+		concerned := slices.ContainsFunc(q.everyone(), func(p *principal) bool { return p.knows(m.Signer) })
 		there := slices.ContainsFunc(g.lists, func(l list) bool {
-			return l.number >= m.Number && (l.signer.Same(m.Signer) || l.by.accepts(m.Signer))
+			return l.number >= m.Number && (l.signer.Same(m.Signer) || l.by.knows(m.Signer))
 		})
 		if concerned && !there {
 			d.distrust(&ListError{Signer: m.Signer, Number: m.Number})

@@ -56,6 +56,7 @@ func valid(t *testing.T, s *jsonschema.Schema, text string) error {
 // a policy, or parses a URL.
 var beyond = []string{
 	"there is no publisher", "have the same signer", "principals and has", "principals and have", "is not after notBefore",
+	"is there twice", "invalid URL escape", "write the host in lower case", "is not an https URL",
 	"version is not 1", "want an integer", // 1.0 is an integer in JSON Schema
 }
 
@@ -165,7 +166,11 @@ var edits = []struct {
 	{`"gitlab:acme/weather//.gitlab-ci.yml@refs/tags/v*"`, []string{
 		`"gitlab:acme/group/weather//ci/release.yml@refs/heads/main?id=7"`, `"gitlab:acme//.gitlab-ci.yml@refs/tags/v1"`, `"gitlab:acme/weather/.gitlab-ci.yml@refs/tags/v1"`,
 		`"gitlab:/acme/weather//f@refs/tags/v1"`, `"gitlab:acme/weather//f@v1"`, `"gitlab:acme/weather//@refs/tags/v1"`, `"gitlab:acme/weather//f@refs/tags/v1?id=x"`, `"gitlab:acme/weather//f@refs/tags/v1?id="`,
-		`"gitlab:acme/*//f@refs/tags/v1"`, `"github:acme/x/f@refs/tags/v1?id=1"`, `"github:acme/x@refs/tags/v1"`, `"email:a@b.example@http://127.0.0.1:1/x"`, `"email:a@b.example"`,
+		`"gitlab:acme/*//f@refs/tags/v1"`, `"gitlab:a/b//f@refs/tags/v1?caller=a/b/c@refs/heads/main&issuer=https://gitlab.example"`, `"gitlab:a/b//f@refs/tags/v1?caller=a/b/c"`,
+		`"gitlab:a/b//f@refs/tags/v1?runner=gitlab-hosted"`, `"gitlab:a/b//f@refs/tags/v1?runner=github-hosted"`, `"gitlab:a/b//f@refs/tags/v1?Id=1"`, `"gitlab:a/b//f@refs/tags/v1?id=1&id=1"`, `"gitlab:a/b//f@refs/tags/v1?id=1&"`,
+		`"github:a/b/f@refs/tags/v1?trigger=push,release&environment=a%20b"`, `"github:a/b/f@refs/tags/v1?trigger=Push"`, `"github:a/b/f@refs/tags/v1?trigger=push,push"`, `"github:a/b/f@refs/tags/v1?environment="`, `"github:a/b/f@refs/tags/v1?environment=%2"`,
+		`"github:a/b/f@3f9c2e1d3f9c2e1d3f9c2e1d3f9c2e1d3f9c2e1d"`, `"github:a/b/f@3f9c2e1d3f9c2e1d3f9c2e1d3f9c2e1d3f9c2e1"`, `"github:a/b/f@refs/tags/v1?caller=a/b/c@refs/heads/main"`, `"github:a/b/f@refs/tags/v1?caller=a/b@refs/heads/main&caller=a/b@refs/heads/main"`,
+		`"github:a/b/f@refs/tags/v1?issuer=http://x.example"`, `"github:a/b/f@refs/tags/v1?issuer=https://X.example"`, `"github:a/b/f@refs/tags/v1?issuer=https://x.example/a?b"`, `"github:a/b/f@refs/tags/v1?tag=1"`, `"github:acme/x/f@refs/tags/v1?id=1"`, `"github:acme/x@refs/tags/v1"`, `"email:a@b.example@http://127.0.0.1:1/x"`, `"email:a@b.example"`,
 		`"email:a b@b.example@https://i.example"`, `"uri:spiffe://a/b@https://i.example"`, `"uri:x@https://i.example"`, `"key:sha256:` + strings.Repeat("a", 64) + `"`, `"x509:uri:https://a.example"`,
 	}},
 	{"uri:https://acme.example/release", []string{"email:a@b.example", "email:a@b@c", "uri:x", "uri:urn:x:y", "dns:a.example", "https://a.example"}},

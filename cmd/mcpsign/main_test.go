@@ -429,17 +429,21 @@ func fault(ts *testscript.TestScript, neg bool, args []string) {
 	fail(1000, sigtest.Answer(503, "down for maintenance"))
 }
 
-// token reads "FILE email ADDRESS ISSUER" or "FILE github REPO WORKFLOW REF"
-// and writes an identity token that Fulcio accepts.
+// token reads "FILE email ADDRESS ISSUER" or "FILE github REPO WORKFLOW REF
+// [CLAIM=VALUE]..." and writes an identity token that Fulcio accepts.
 func token(ts *testscript.TestScript, neg bool, args []string) {
 	var claims sigtest.Claims
 	switch {
 	case len(args) == 4 && args[1] == "email":
 		claims = sigtest.Email(args[2], args[3])
-	case len(args) == 5 && args[1] == "github":
+	case len(args) >= 5 && args[1] == "github":
 		claims = sigtest.GitHub(args[2], args[3], args[4])
+		for _, change := range args[5:] {
+			claim, value, _ := strings.Cut(change, "=")
+			claims[claim] = value
+		}
 	default:
-		ts.Fatalf("usage: token FILE email ADDRESS ISSUER, or token FILE github REPO WORKFLOW REF")
+		ts.Fatalf("usage: token FILE email ADDRESS ISSUER, or token FILE github REPO WORKFLOW REF [CLAIM=VALUE]...")
 	}
 	write(ts, args[0], []byte(running(ts).Fulcio.Token(claims)+"\n"))
 }

@@ -81,7 +81,7 @@ func (c Claims) certify(t *x509.Certificate) error {
 		t.EmailAddresses = []string{c.str("email")}
 		return nil
 	case c.str("job_workflow_ref") != "":
-		uri = "https://github.com/" + c.str("job_workflow_ref")
+		uri = c.server("https://github.com") + c.str("job_workflow_ref")
 		c.github(ext, uri)
 	case c.str("ci_config_ref_uri") != "":
 		uri = "https://" + c.str("ci_config_ref_uri")
@@ -95,8 +95,17 @@ func (c Claims) certify(t *x509.Certificate) error {
 	return nil
 }
 
+// server is where the repositories of a CI system are: the claim server_url, of
+// an Enterprise or self-managed one.
+func (c Claims) server(public string) string {
+	if s := c.str("server_url"); s != "" {
+		public = s
+	}
+	return public + "/"
+}
+
 func (c Claims) github(ext extensions, uri string) {
-	const base = "https://github.com/"
+	base := c.server("https://github.com")
 	ext.raw(2, c.str("event_name"))
 	ext.raw(3, c.str("sha"))
 	ext.raw(4, c.str("workflow"))
@@ -116,10 +125,11 @@ func (c Claims) github(ext extensions, uri string) {
 	ext.der(20, c.str("event_name"))
 	ext.der(21, base+c.str("repository")+"/actions/runs/"+c.str("run_id")+"/attempts/"+c.str("run_attempt"))
 	ext.der(22, c.str("repository_visibility"))
+	ext.der(23, c.str("environment"))
 }
 
 func (c Claims) gitlab(ext extensions, uri string) {
-	const base = "https://gitlab.com/"
+	base := c.server("https://gitlab.com")
 	ext.der(9, uri)
 	ext.der(10, c.str("ci_config_sha"))
 	ext.der(11, c.str("runner_environment"))
@@ -134,6 +144,7 @@ func (c Claims) gitlab(ext extensions, uri string) {
 	ext.der(20, c.str("pipeline_source"))
 	ext.der(21, base+c.str("project_path")+"/-/jobs/"+c.str("job_id"))
 	ext.der(22, c.str("project_visibility"))
+	ext.der(23, c.str("environment"))
 }
 
 // extensions adds Fulcio's, 1.3.6.1.4.1.57264.1.N, to a certificate.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/mcpsign/mcpsign/lock"
@@ -32,7 +33,11 @@ func mismatchText(w io.Writer, expected string, found lock.Signer) {
 		if p.Equal {
 			mark = " "
 		}
-		fmt.Fprintf(t, "%s\t%s %s\t%s\t%s\n", margin, mark, p.Part, lock.Visible(p.Want), lock.Visible(p.Got))
+		note := ""
+		if !p.Equal && strings.EqualFold(p.Want, p.Got) {
+			note = "  (only upper and lower case differ)"
+		}
+		fmt.Fprintf(t, "%s\t%s %s\t%s\t%s%s\n", margin, mark, p.Part, lock.Visible(p.Want), lock.Visible(p.Got), note)
 	}
 	_ = t.Flush() // into a buffer
 }

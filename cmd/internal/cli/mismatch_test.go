@@ -10,7 +10,7 @@ import (
 func TestMismatch(t *testing.T) {
 	const actions, pki = "https://token.actions.githubusercontent.com", "sha256:0000000000000000000000000000000000000000000000000000000000000001"
 	ci := func(repository, workflow, ref string) lock.Signer {
-		return lock.Signer{Issuer: actions, Subject: "https://github.com/" + repository + "/" + workflow + "@" + ref, Repository: "https://github.com/" + repository}
+		return lock.Signer{Issuer: actions, Subject: "https://github.com/" + repository + "/" + workflow + "@" + ref, Repository: "https://github.com/" + repository, Ref: ref, Trigger: "push"}
 	}
 	const workflow = ".github/workflows/release.yml"
 	for _, test := range []struct {
@@ -26,6 +26,7 @@ func TestMismatch(t *testing.T) {
 		{"key:" + pki, lock.Signer{Key: strings.Replace(pki, "1", "2", 1)}, ""},
 		{"email:a@acme.example@https://accounts.example", lock.Signer{Key: pki}, ""},
 		{"email:a@acme.example@https://accounts.example", lock.Signer{}, ""},
+		{"github:Acme/weather/" + workflow + "@refs/tags/v*", ci("acme/weather", workflow, "refs/tags/v1"), "repository workflow"},
 		{"publisher acme", ci("acme/weather", workflow, "refs/tags/v1"), ""},
 	} {
 		var b strings.Builder
@@ -38,6 +39,9 @@ func TestMismatch(t *testing.T) {
 		}
 		if strings.Join(marked, " ") != test.want || (b.Len() == 0) != (test.want == "") {
 			t.Errorf("%s and %+v: %v marked, want %s\n%s", test.expected, test.found, marked, test.want, b.String())
+		}
+		if got := strings.Contains(b.String(), "upper and lower case"); got != strings.Contains(test.expected, "Acme") {
+			t.Errorf("%s: says that the case differs: %v\n%s", test.expected, got, b.String())
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (a *app) verifyOwn(st *attest.Statement, l *lock.Listing, bundle []byte, f 
 	}
 	id := verify.IdentityOf(signer)
 	if id.String() == "" {
-		return nil, fmt.Errorf("%s is nobody that a host can name: a reusable workflow runs for whoever calls it, sign in one of the repository itself", signer)
+		return nil, fmt.Errorf("a policy can't name %s: the certificate says neither which repository and ref called the workflow, nor that it is one of the repository's own", signer)
 	}
 	if host.publisher != nil { // byte for byte, as no parsed URL has it
 		host.publisher = untimedPublisher(strings.TrimPrefix(id.String(), "x509:"), ownRoots)

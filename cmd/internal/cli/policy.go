@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -159,13 +160,16 @@ func policyText(rules, unsigned []string) string {
 	return text
 }
 
-// anyTag returns an identity with a glob in place of the tag that was signed.
+// tag is a tag in the identity of a CI job: of its workflow, or of the repository
+// that calls that.
+var tag = regexp.MustCompile(`@(refs/tags/(?:[^?&]*/)?)[^?&/]+`)
+
+// anyTag returns an identity with a glob instead of each tag that was signed.
 func anyTag(id string) string {
-	const tag = "@refs/tags/"
-	if i := strings.Index(id, tag); i >= 0 && strings.HasPrefix(id, "github:") {
-		return id[:i+len(tag)] + "*"
+	if !strings.HasPrefix(id, "github:") && !strings.HasPrefix(id, "gitlab:") {
+		return id
 	}
-	return id
+	return tag.ReplaceAllString(id, "@${1}*")
 }
 
 func quoteAll(list []string) string {

@@ -70,7 +70,7 @@ func (t *trustFlags) add(a *app, f *pflag.FlagSet) {
 	t.app = a
 	f.StringArrayVar(&t.bundles, "bundle", nil, "file with Sigstore bundles for SOURCE (repeatable)")
 	f.StringVar(&t.key, "key", "", "public key (PEM) that must have signed")
-	f.StringArrayVar(&t.signers, "signer", nil, "identity that must have signed: email:, uri:, github:, x509: or key: (repeatable)")
+	f.StringArrayVar(&t.signers, "signer", nil, "identity that must have signed: email:, uri:, github:, gitlab:, x509: or key: (repeatable)")
 	f.StringVar(&t.roots, "roots", "", "root certificates (PEM) for x509: signers")
 	f.StringVar(&t.tsaRoots, "tsa-roots", "", "root certificates (PEM) of timestamp authorities")
 	f.StringVar(&t.trustedRoot, "trusted-root", "", "Sigstore trusted_root.json for keyless signers")
