@@ -49,7 +49,7 @@ func (p *principal) same(a, b lock.Signer) bool {
 	}
 	created := a.Issuer == b.Issuer && a.Repository == b.Repository && a.RepositoryID != b.RepositoryID
 	recreated := created && a.RepositoryID != "" && b.RepositoryID != ""
-	return p.publisher && !recreated && p.accepts(a) && p.accepts(b)
+	return p.publisher && !recreated && p.knows(a) && p.knows(b)
 }
 
 // pki reports whether p may sign with a certificate that is not of Sigstore.
