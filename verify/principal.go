@@ -183,7 +183,7 @@ func (q *requirement) remember(entry *lock.Server, publishers []*principal) {
 			continue
 		}
 		p := &principal{name: e.Signer.String()}
-		if i := slices.IndexFunc(publishers, func(p *principal) bool { return p.accepts(e.Signer) }); i >= 0 {
+		if i := slices.IndexFunc(publishers, func(p *principal) bool { return p.knows(e.Signer) }); i >= 0 {
 			*p = *publishers[i]
 		}
 		p.recorded = []lock.Signer{e.Signer}
