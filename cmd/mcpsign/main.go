@@ -12,7 +12,7 @@
 //	mcpsign attest --statement FILE --bundle FILE --key FILE ...
 //	mcpsign revoke NAME [ITEM]... --number N --next-update 30d [--replaces FILE] --bundle FILE --key FILE ...
 //	mcpsign verify NAME SOURCE --bundle FILE (--key FILE | --signer IDENTITY | --policy FILE)
-//	mcpsign verify [NAME] [--policy FILE] [--attest-result FILE [--attest-key FILE]]
+//	mcpsign verify [NAME] [--policy FILE] [--stateless] [--attest-result FILE [--attest-key FILE]]
 //	mcpsign lock NAME SOURCE [--bundle FILE --key FILE ...] [--from FILE]
 //	mcpsign lock --all client:HOST
 //	mcpsign approve NAME [SOURCE | --held] [--listing DIGEST] [--downgrade]
@@ -95,7 +95,9 @@
 // $XDG_STATE_HOME/mcpsign/sequences: when a release is pinned, when a revocation
 // list is added, and when check meets a live server whose update it accepts. What
 // was checked with nothing but the keys and roots of a lockfile is kept for that
-// lockfile alone. What check does not allow of a live server, and someone may
+// lockfile alone. Every command counts it; verify writes nothing there, does
+// without on a machine that has seen nothing, as in CI, and leaves it out with
+// --stateless. What check does not allow of a live server, and someone may
 // approve, lies in held there, the last listing of each lockfile and server.
 //
 // Bundle pack puts the lockfile and its evidence into one file, with policies, the

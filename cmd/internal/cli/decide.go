@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/lock"
@@ -34,6 +35,7 @@ type judgement struct {
 	explained bool          // what each rule needs is shown
 	only      string        // the one definition that was asked about; empty for all
 	compare   bool          // with the pins; else the signatures of the source alone
+	recalled  bool          // the request has what was seen on this machine
 }
 
 // A query says what is to be judged.
@@ -46,6 +48,7 @@ type query struct {
 	compare   bool          // with the pins; else the signatures of the source alone
 	approval  bool          // of a new release: bundles that are named stand in place of the recorded ones
 	downgrade bool          // take no notice of sequences that were seen
+	stateless bool          // take no notice of anything that was seen on this machine
 }
 
 // judge decides on a listing by the flags, the store and what was seen. Bundles
@@ -73,13 +76,9 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 			}
 		}
 		j.listing, j.launch = got.Listing, got.launch
-		// The lockfile by itself must verify anywhere; a listing must not be
-		// older than what was pinned on this machine.
-		seen, err := a.seen(j.sighted)
-		if err != nil {
-			return nil, err
-		}
-		seen.fill(&request)
+	}
+	if j.recalled, err = a.recall(j.sighted, q, &request); err != nil {
+		return nil, err
 	}
 	if j.downgrade = q.downgrade; q.downgrade {
 		request.Seen, request.Lock = lowered(request.Seen), unsequenced(entry)
@@ -106,6 +105,41 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	}
 	j.request = request
 	return j, nil
+}
+
+// recall puts what was seen of a server into a request, and reports whether that
+// is anything. A place to have seen it is needed for a listing; the lockfile is
+// verified without, as in CI.
+func (a *app) recall(of sighting, q query, r *verify.Request) (bool, error) {
+	if q.stateless {
+		return false, nil
+	}
+	if _, err := a.state(); err != nil && q.listing != nil {
+		return false, nil
+	}
+	seen, err := a.seen(of)
+	if err != nil {
+		return false, err
+	}
+	seen.fill(r)
+	return len(r.Seen)+len(r.SeenLists) > 0 || !r.Latest.IsZero(), nil
+}
+
+// withoutState returns the exit code that a judgement with this one would have
+// without what was seen on this machine, and whether that is another.
+func (j *judgement) withoutState(code ExitCode) (alone ExitCode, changed bool) {
+	if !j.recalled || code == ExitYes {
+		return code, false
+	}
+	other := *j
+	other.recalled = false
+	r := j.request
+	r.Seen, r.SeenLists, r.Latest = nil, nil, time.Time{}
+	other.decide(r, j.compare)
+	if err := other.outcome(); err != nil {
+		alone = codeOf(err)
+	}
+	return alone, alone != code
 }
 
 // evidenceOf returns the bundles and the status of certificates for a question.

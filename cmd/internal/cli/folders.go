@@ -19,7 +19,7 @@ const maxLockfiles = 10_000
 
 // verifyFolders verifies every lockfile in folders and below them. What cannot
 // be read is a no of its own: no lockfile is passed over.
-func (a *app) verifyFolders(cmd *cobra.Command, folders []string, flags *trustFlags, signed bool) (*report, error) {
+func (a *app) verifyFolders(cmd *cobra.Command, folders []string, flags *trustFlags, how verifyFlags) (*report, error) {
 	if len(folders) == 0 || cmd.ArgsLenAtDash() >= 0 {
 		return nil, usage("usage: mcpsign verify --all FOLDER...", "--all needs the folders to look in")
 	}
@@ -38,7 +38,7 @@ func (a *app) verifyFolders(cmd *cobra.Command, folders []string, flags *trustFl
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, path := range paths {
 		g.Go(func() error {
-			all[i] = a.verifyFile(cmd.Context(), path, flags, signed)
+			all[i] = a.verifyFile(cmd.Context(), path, flags, how)
 			return nil
 		})
 	}
@@ -69,7 +69,7 @@ func lockfiles(folders []string, name string) ([]string, error) {
 }
 
 // verifyFile verifies the servers of one lockfile.
-func (a *app) verifyFile(ctx context.Context, path string, flags *trustFlags, signed bool) []entry {
+func (a *app) verifyFile(ctx context.Context, path string, flags *trustFlags, how verifyFlags) []entry {
 	st, err := openStore(path)
 	if err != nil {
 		return []entry{{server: path, path: path, err: err}}
@@ -80,7 +80,7 @@ func (a *app) verifyFile(ctx context.Context, path string, flags *trustFlags, si
 	}
 	var entries []entry
 	for i := range st.file.Servers {
-		entries = append(entries, a.verifyPinned(ctx, st, &st.file.Servers[i], flags, signed)...)
+		entries = append(entries, a.verifyPinned(ctx, st, &st.file.Servers[i], flags, how)...)
 	}
 	for i := range entries {
 		entries[i].file, entries[i].path = st.file, path

@@ -131,12 +131,21 @@ func (j *judgement) hint(code ExitCode) string {
 			return "a newer release was added, and counts as long as it is there: to go back, remove first " + quoteWords(newer)
 		case len(newer) > 0 && j.first(verify.Rollback) != "" && j.source == "":
 			return "a newer release was added than the one that is pinned: approve what it lists: mcpsign approve " + j.server + " SOURCE"
+		case j.source == "" && j.first(verify.Rollback) != "" && j.behind():
+			return "the lockfile is behind what this machine has seen: restore the newest one from version control, or approve the newest release: " + j.command("approve", "SOURCE")
 		}
 		return "use the newest release of the server and its bundle"
 	case ExitTrust:
 		return j.trustHint(nil)
 	}
 	return ""
+}
+
+// behind reports whether nothing but what was seen on this machine speaks against
+// the lockfile.
+func (j *judgement) behind() bool {
+	alone, changed := j.withoutState(ExitOutdated)
+	return changed && alone == ExitYes
 }
 
 // trustHint says what to do about what is missing to say anything, for which the

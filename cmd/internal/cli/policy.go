@@ -117,7 +117,7 @@ func (a *app) initPolicy(cmd *cobra.Command, flags *trustFlags) error {
 	if err := st.verifiable(flags); err != nil {
 		return err
 	}
-	entries := a.verifyServers(cmd.Context(), st, st.file.Servers, flags, false)
+	entries := a.verifyServers(cmd.Context(), st, st.file.Servers, flags, verifyFlags{})
 	var outcomes []error
 	for _, e := range entries {
 		outcomes = append(outcomes, e.err)

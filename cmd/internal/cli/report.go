@@ -32,6 +32,7 @@ type entry struct {
 	findings  []lint.Finding
 	pinned    *lock.Server // what lock has pinned
 	others    []string     // what it says about the lockfile of another tool
+	alone     *ExitCode    // what it is without what this machine has seen, if that is something else
 	err       error        // nil for a yes
 }
 
@@ -43,6 +44,11 @@ func (s *store) report(entries ...entry) *report {
 // newEntry returns the entry of a judgement.
 func newEntry(j *judgement, outcome error) entry {
 	e := entry{server: j.server, judgement: j, err: outcome}
+	if outcome != nil {
+		if alone, changed := j.withoutState(codeOf(outcome)); changed {
+			e.alone = &alone
+		}
+	}
 	if j.entry != nil && j.compare && j.source != "" { // the lockfile itself differs from nothing
 		e.changes = j.entry.Diff(j.listing)
 		e.info = compareInfo(j.entry.Info, j.listing.Info(), j.launch)
@@ -119,7 +125,8 @@ type (
 		Rule        string          `json:"rule,omitempty"`
 		Authority   []authority     `json:"authority,omitempty"`
 		Exit        ExitCode        `json:"exit"`
-		Error       string          `json:"error,omitempty"` // why there is no yes
+		Stateless   *ExitCode       `json:"withoutState,omitempty"` // what Exit is without what this machine has seen, if that is something else
+		Error       string          `json:"error,omitempty"`        // why there is no yes
 		Definitions []resultDoc     `json:"definitions,omitempty"`
 		Changes     []changeDoc     `json:"changes,omitempty"`
 		Info        []fieldDoc      `json:"info,omitempty"`      // of what the server says of itself
@@ -155,6 +162,7 @@ type (
 
 func (e *entry) document() reportDoc {
 	doc := reportDoc{Server: e.server, Launch: e.launch, Changes: changeDocs(e.changes), Info: fieldDocs(e.info), Findings: findingDocs(e.findings), Other: e.others}
+	doc.Stateless = e.alone
 	if e.file != nil {
 		doc.Lockfile = e.path
 	}

@@ -47,6 +47,9 @@ func (e *entry) text(w io.Writer) {
 	findingText(w, e.findings)
 	if e.judgement != nil {
 		e.judgement.evidence(w)
+		if e.alone != nil {
+			fmt.Fprintf(w, "state    what this machine has seen of the server decided; without it the exit code is %d\n", *e.alone)
+		}
 		if e.judgement.held {
 			fmt.Fprintf(w, "held     for: %s\n", e.judgement.approveCommand())
 		}

@@ -17,7 +17,8 @@ import (
 func (a *app) verifyCommand() *cobra.Command {
 	var flags trustFlags
 	var result resultFlags
-	var signed, all bool
+	var how verifyFlags
+	var all bool
 	cmd := &cobra.Command{
 		Use:         "verify [NAME [SOURCE]] | --all FOLDER...",
 		Annotations: reports,
@@ -39,9 +40,9 @@ With SOURCE, verify that the listing is signed for NAME by who the flags say.
 			}
 			var r *report
 			if all {
-				r, err = a.verifyFolders(cmd, list, &flags, signed)
+				r, err = a.verifyFolders(cmd, list, &flags, how)
 			} else {
-				r, err = a.verifyOne(cmd, list, &flags, signed)
+				r, err = a.verifyOne(cmd, list, &flags, how)
 			}
 			if err != nil {
 				return err
@@ -52,27 +53,34 @@ With SOURCE, verify that the listing is signed for NAME by who the flags say.
 	flags.add(a, cmd.Flags())
 	a.live.add(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "every lockfile called as --lock says in the FOLDERs and below them")
-	cmd.Flags().BoolVar(&signed, "require-signed", false, "refuse pins that were approved without a signature")
+	cmd.Flags().BoolVar(&how.signed, "require-signed", false, "refuse pins that were approved without a signature")
+	cmd.Flags().BoolVar(&how.stateless, "stateless", false, "leave out what this machine has seen: judge the files by themselves")
 	result.add(cmd.Flags())
 	return cmd
 }
 
+// verifyFlags say how a lockfile is verified.
+type verifyFlags struct {
+	signed    bool // pins without a signature are refused
+	stateless bool // what this machine has seen is left out
+}
+
 // verifyOne verifies a lockfile, or a source.
-func (a *app) verifyOne(cmd *cobra.Command, list []string, flags *trustFlags, signed bool) (*report, error) {
+func (a *app) verifyOne(cmd *cobra.Command, list []string, flags *trustFlags, how verifyFlags) (*report, error) {
 	if len(list) == 0 && cmd.ArgsLenAtDash() < 0 {
-		return a.verifyLock(cmd, nil, flags, signed)
+		return a.verifyLock(cmd, nil, flags, how)
 	}
 	names, s, err := sourceOf(cmd, list, 1)
 	if err != nil {
 		return nil, err
 	}
 	if s.empty() {
-		return a.verifyLock(cmd, names, flags, signed)
+		return a.verifyLock(cmd, names, flags, how)
 	}
-	return a.verifySource(cmd, names[0], s, flags)
+	return a.verifySource(cmd, names[0], s, flags, how)
 }
 
-func (a *app) verifySource(cmd *cobra.Command, name string, s source, flags *trustFlags) (*report, error) {
+func (a *app) verifySource(cmd *cobra.Command, name string, s source, flags *trustFlags, how verifyFlags) (*report, error) {
 	if ruled, err := flags.ruled(); err != nil {
 		return nil, err
 	} else if !ruled {
@@ -83,7 +91,7 @@ func (a *app) verifySource(cmd *cobra.Command, name string, s source, flags *tru
 		return nil, err
 	}
 	defer st.close()
-	j, err := a.judge(cmd.Context(), st, query{name: name, source: s, flags: flags})
+	j, err := a.judge(cmd.Context(), st, query{name: name, source: s, flags: flags, stateless: how.stateless})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +99,7 @@ func (a *app) verifySource(cmd *cobra.Command, name string, s source, flags *tru
 }
 
 // verifyLock verifies every server of the lockfile, or the one that is named.
-func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, signed bool) (*report, error) {
+func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, how verifyFlags) (*report, error) {
 	st, err := a.openStore()
 	if err != nil {
 		return nil, err
@@ -114,7 +122,7 @@ func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, 
 	if _, _, err := flags.load(servers[0].Name); err != nil {
 		return nil, err
 	}
-	r := st.report(a.verifyServers(cmd.Context(), st, servers, flags, signed)...)
+	r := st.report(a.verifyServers(cmd.Context(), st, servers, flags, how)...)
 	r.many = true
 	return r, nil
 }
@@ -137,14 +145,14 @@ func (s *store) verifiable(flags *trustFlags) error {
 
 // verifyServers verifies servers of one lockfile, several at once, and returns
 // what came of it in their order.
-func (a *app) verifyServers(ctx context.Context, st *store, servers []lock.Server, flags *trustFlags, signed bool) []entry {
+func (a *app) verifyServers(ctx context.Context, st *store, servers []lock.Server, flags *trustFlags, how verifyFlags) []entry {
 	all := make([][]entry, len(servers))
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(servers)) {
 		wg.Go(func() { // not one a server: its stack would grow anew each time
 			for i := next.Add(1) - 1; i < int64(len(servers)); i = next.Add(1) - 1 {
-				all[i] = a.verifyPinned(ctx, st, &servers[i], flags, signed)
+				all[i] = a.verifyPinned(ctx, st, &servers[i], flags, how)
 			}
 		})
 	}
@@ -154,16 +162,16 @@ func (a *app) verifyServers(ctx context.Context, st *store, servers []lock.Serve
 
 // verifyPinned verifies the pins of a server, variant by variant. Evidence that
 // can't be used is this server's; others may be worse.
-func (a *app) verifyPinned(ctx context.Context, st *store, s *lock.Server, flags *trustFlags, signed bool) []entry {
+func (a *app) verifyPinned(ctx context.Context, st *store, s *lock.Server, flags *trustFlags, how verifyFlags) []entry {
 	var entries []entry
 	for _, l := range pinnedListings(s) {
-		j, err := a.judge(ctx, st, query{name: s.Name, flags: flags, listing: l, compare: true})
+		j, err := a.judge(ctx, st, query{name: s.Name, flags: flags, listing: l, compare: true, stateless: how.stateless})
 		if err != nil {
 			entries = append(entries, entry{server: s.Name, err: err})
 			continue
 		}
 		outcome := j.outcome()
-		if signed && outcome == nil {
+		if how.signed && outcome == nil {
 			outcome = requireSigned(j)
 		}
 		entries = append(entries, newEntry(j, outcome))
