@@ -17,10 +17,10 @@ func Filter(response []byte, keep func(Definition) bool) ([]byte, error) {
 	f := &filter{r: canonical.NewReader(response), keep: keep}
 	f.out = make([]byte, 0, len(response))
 	err := f.object(func(name string) error {
-		if name == "result" {
-			return f.object(f.member)
+		if name == "initialize" {
+			return f.object(f.message)
 		}
-		return f.member(name)
+		return f.message(name)
 	})
 	if err == nil {
 		err = f.r.End()
@@ -61,6 +61,14 @@ func (f *filter) object(member func(name string) error) error {
 	})
 	f.out = append(f.out, '}')
 	return err
+}
+
+// message copies a member of a response or of a result.
+func (f *filter) message(name string) error {
+	if name == "result" {
+		return f.object(f.member)
+	}
+	return f.member(name)
 }
 
 func (f *filter) member(name string) error {

@@ -9,6 +9,22 @@ type Info struct {
 	ProtocolVersion string // that was agreed on
 }
 
+// Contradicts reports whether a server that gave the name in i gives another one
+// now: it may be another server. A name that is absent contradicts nothing.
+func (i Info) Contradicts(now Info) bool { return i.Name != "" && now.Name != "" && i.Name != now.Name }
+
+// Updated returns now, but keeps what i has if now says nothing, and i's name if
+// now has none: a server that leaves its name out once can't have it forgotten.
+func (i Info) Updated(now Info) Info {
+	if now == (Info{}) {
+		return i
+	}
+	if now.Name == "" {
+		now.Name = i.Name
+	}
+	return now
+}
+
 // Info returns what the server said of itself in the listing.
 func (l *Listing) Info() Info { return Info{l.ServerName, l.ServerVersion, l.ProtocolVersion} }
 
@@ -45,7 +61,7 @@ func readInfo(r *canonical.Reader) (Info, error) {
 }
 
 // CompareInfo lists what a server says of itself otherwise than before, by the
-// member's name as a pointer. Another name behind the same pins is of severity
+// member's name as a pointer. Another name where there was one is of severity
 // High: it may be another server.
 func CompareInfo(old, new Info) []Field {
 	var fields []Field
@@ -55,7 +71,7 @@ func CompareInfo(old, new Info) []Field {
 			continue
 		}
 		change := Field{Pointer: canonical.Child("", f.name), Old: optionalJSON(before), New: optionalJSON(after)}
-		if f.name == "name" {
+		if f.name == "name" && old.Contradicts(new) {
 			change.Severity = High
 		}
 		fields = append(fields, change)

@@ -66,7 +66,8 @@ const methodNotFound = "-32601"
 //
 //   - a JSON-RPC response to initialize, server/discover, tools/list,
 //     prompts/list or resources/templates/list,
-//   - the result of such a response, {"tools": [...]},
+//   - the result of such a response, {"tools": [...]}, beside whose members may
+//     stand initialize, with the response to initialize or its result,
 //   - an array of tools.
 //
 // Together they are one listing. A definition without a digest, and every copy
@@ -154,6 +155,18 @@ func (p *listingParser) text(r *canonical.Reader) error {
 		return p.definitions(r, Tool)
 	}
 	p.here, p.more = p.here[:0], false
+	if err := p.message(r, true); err != nil {
+		return err
+	}
+	for _, k := range p.here {
+		p.whole[k] = !p.more
+	}
+	return nil
+}
+
+// message reads a JSON-RPC response or a result. Beside definitions a result may
+// have the answer to initialize, in either form.
+func (p *listingParser) message(r *canonical.Reader, outer bool) error {
 	var result, failed, bare bool
 	var rpc ResponseError
 	err := r.Object(func(name string) error {
@@ -166,6 +179,10 @@ func (p *listingParser) text(r *canonical.Reader) error {
 		case "error":
 			failed = true
 			return readRPCError(r, &rpc)
+		case "initialize":
+			if bare = true; outer {
+				return p.message(r, false)
+			}
 		}
 		bare = true
 		return p.member(r, name)
@@ -177,9 +194,6 @@ func (p *listingParser) text(r *canonical.Reader) error {
 		return r.Fail(canonical.Syntax, "result, error and definitions exclude each other")
 	case failed && rpc.Code != methodNotFound:
 		return &rpc
-	}
-	for _, k := range p.here {
-		p.whole[k] = !p.more
 	}
 	return nil
 }

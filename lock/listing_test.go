@@ -47,6 +47,8 @@ func TestParseListing(t *testing.T) {
 		{"one page of another kind is not the last", []string{promptsPage, `{"nextCursor":"x","tools":[{"name":"c"}]}`}, "prompt:a tool:c", "prompt"},
 		{"a null cursor", []string{`{"tools":[{"name":"c"}],"nextCursor":null}`}, "tool:c", "tool"},
 		{"initialize without instructions", []string{`{"result":{"protocolVersion":"2025-06-18","serverInfo":{}}}`, toolsPage}, "tool:a tool:b", "instructions tool"},
+		{"initialize beside tools", []string{`{"initialize":{"instructions":"Ask."},"tools":[{"name":"a"}]}`}, "instructions: tool:a", "instructions tool"},
+		{"the response to initialize beside tools", []string{`{"tools":[{"name":"a"}],"initialize":` + initialize + `}`}, "instructions: tool:a", "instructions tool"},
 		{"discover", []string{discover}, "instructions:", "instructions"},
 		{"a method the server does not have", []string{toolsPage, noMethod}, "tool:a tool:b", "tool"},
 		{"the code spelled otherwise", []string{toolsPage, `{"error":{"code":-3.2601e4,"message":""}}`}, "tool:a tool:b", "tool"},
@@ -81,6 +83,11 @@ func TestParseListingServer(t *testing.T) {
 		{toolsPage, "", "", ""},
 		{`{"protocolVersion":7,"serverInfo":{"name":null,"version":[],"x":{"name":"y"}},"tools":[]}`, "", "", ""},
 		{`{"serverInfo":"weather","_meta":[],"tools":[]}`, "", "", ""},
+		{`{"initialize":` + initialize + `,"tools":[]}`, "weather", "1.4.2", "2025-11-25"},
+		{`{"tools":[],"initialize":{"serverInfo":{"name":"w"},"protocolVersion":"2025-06-18"}}`, "w", "", "2025-06-18"},
+		{`{"tools":[],"protocolVersion":"2025-06-18","serverInfo":{"name":"w"}}`, "w", "", "2025-06-18"},
+		{`{"result":{"tools":[],"protocolVersion":"2025-06-18","serverInfo":{"name":"w"}}}`, "w", "", "2025-06-18"},
+		{`{"tools":[],"initialize":{"initialize":{"serverInfo":{"name":"w"}}}}`, "", "", ""},
 	} {
 		l := listing(t, c.text)
 		if l.ServerName != c.name || l.ServerVersion != c.version || l.ProtocolVersion != c.protocol {
@@ -127,6 +134,9 @@ func TestParseListingError(t *testing.T) {
 		{"tools and result", `{"tools":[{"name":"a"}],"result":{}}`, lock.Syntax, "", 36},
 		{"error and tools", `{"error":{"code":-32601,"message":""},"tools":[]}`, lock.Syntax, "", 49},
 		{"result and instructions", `{"instructions":"","result":{"tools":[]}}`, lock.Syntax, "", 41},
+		{"initialize that is no answer", `{"tools":[],"initialize":5}`, lock.Syntax, "/initialize", 25},
+		{"initialize with two results", `{"tools":[],"initialize":{"result":{},"serverInfo":{}}}`, lock.Syntax, "/initialize", 54},
+		{"initialize of a response", `{"result":{},"initialize":{}}`, lock.Syntax, "", 29},
 		{"null for tools", `{"result":{"tools":null}}`, lock.Syntax, "/result/tools", 19},
 		{"an object for tools", `{"tools":{"a":{}}}`, lock.Syntax, "/tools", 9},
 		{"a string for prompts", `{"prompts":"a"}`, lock.Syntax, "/prompts", 11},

@@ -291,7 +291,8 @@ func (d *Decision) single() []*Decision {
 }
 
 // Pin returns a lock entry with exactly the definitions xs, which someone has
-// approved. It is an error if one was not decided on, is denied, or lacks the
+// approved. What the server says of itself is taken from the listing; where that
+// has no name, the name in the Lock of the Request stays. It is an error if one was not decided on, is denied, or lacks the
 // signature that the rule asks for.
 func (d *Decision) Pin(xs ...lock.Definition) (*lock.Server, error) {
 	if d.err != nil {
@@ -306,6 +307,9 @@ func (d *Decision) Pin(xs ...lock.Definition) (*lock.Server, error) {
 		}
 	}
 	s := &lock.Server{Name: d.server, Info: d.info, Source: d.request.Source}
+	if old := d.request.Lock; old != nil {
+		s.Info = old.Info.Updated(d.info)
+	}
 	pinned := make(map[string]bool, len(xs))
 	for _, x := range xs {
 		pin, err := d.pin(s, x)

@@ -43,6 +43,7 @@ const (
 	NeedAttestation NeedCode = "attestation" // one for each that the rule asks for
 	NeedApprovals   NeedCode = "approvals"
 	NeedSource      NeedCode = "source" // the launch is one that the release names, and the one that was approved
+	NeedServer      NeedCode = "server" // what the server calls itself is as it was approved
 	NeedPin         NeedCode = "pin"    // someone approved the definition, or the rule accepts the update
 )
 
@@ -109,6 +110,9 @@ func (d *Decision) needs(def lock.Definition) []Need {
 		needs = append(needs, Need{NeedApprovals, want, d.foundOthers(subject, d.found.approvals, cs, attest.ApprovalType), len(cs) >= q.approvals.need})
 	}
 	if n, ok := d.sourceNeed(vouching); ok {
+		needs = append(needs, n)
+	}
+	if n, ok := d.serverNeed(def, vouching); ok {
 		needs = append(needs, n)
 	}
 	return append(needs, d.pinNeed(def))
@@ -193,6 +197,22 @@ func (d *Decision) sourceNeed(vouching []counted) (Need, bool) {
 	}
 	n.Found = append(n.Found, Found{text, n.Met})
 	return n, len(wants) > 0
+}
+
+// serverNeed explains what the server calls itself; there is nothing to say
+// unless a name was approved and one is given.
+func (d *Decision) serverNeed(def lock.Definition, vouching []counted) (Need, bool) {
+	entry := d.request.Lock
+	if entry == nil || entry.Info.Name == "" || d.info.Name == "" {
+		return Need{}, false
+	}
+	n := Need{Code: NeedServer, Want: "a server that calls itself " + shown(entry.Info.Name)}
+	if d.need.accept {
+		n.Want += ", or a later release of those who signed the pin"
+	}
+	n.Met = !d.otherServer(entry.Pin(def.Kind(), def.Name()), vouching)
+	n.Found = []Found{{"it calls itself " + shown(d.info.Name), n.Met}}
+	return n, true
 }
 
 // surroundings describes what a command or URL is launched with.

@@ -58,8 +58,14 @@ func (d *Decision) judge(def lock.Definition, x *Result) []Reason {
 		}
 	}
 	x.Verdict, reasons = d.compare(def, pins, equal, vouching, reasons)
-	if x.Verdict == Allow && d.relaunched() {
+	if x.Verdict != Allow {
+		return reasons
+	}
+	if d.relaunched() {
 		x.Verdict, reasons = Undecided, append(reasons, SourceChanged)
+	}
+	if d.otherServer(pins, vouching) {
+		x.Verdict, reasons = Undecided, append(reasons, ServerChanged)
 	}
 	return reasons
 }
@@ -191,6 +197,18 @@ func (d *Decision) isBound(vouching []counted) bool {
 func (d *Decision) relaunched() bool {
 	entry, now := d.request.Lock, d.request.Source
 	return entry != nil && !entry.Source.IsZero() && !now.IsZero() && !entry.Source.Same(now)
+}
+
+// otherServer reports whether the server calls itself otherwise than when it
+// was approved: another one may serve the definitions that are pinned. A name
+// that was, or is, not given says nothing. A later release that the rule accepts
+// as an update may bring another name.
+func (d *Decision) otherServer(pins []lock.Pin, vouching []counted) bool {
+	entry := d.request.Lock
+	if entry == nil || !entry.Info.Contradicts(d.info) {
+		return false
+	}
+	return !d.need.accept || !slices.ContainsFunc(pins, func(p lock.Pin) bool { return d.later(p, vouching) })
 }
 
 // approving returns the approvals of x, one of each principal.

@@ -32,6 +32,7 @@ const (
 	ApprovalMissing    Reason = "approval_missing"    // signed, and too few have approved it
 	SourceUnbound      Reason = "source_unbound"      // the statement does not name what is launched; information unless the rule binds the source
 	SourceChanged      Reason = "source_changed"      // launched otherwise than when it was approved
+	ServerChanged      Reason = "server_changed"      // listed by a server that calls itself otherwise than the one that was approved
 	Updated            Reason = "updated"             // information: differs from the pin, and the rule accepts the update
 )
 

@@ -28,15 +28,19 @@ func (d *Decision) updates(def lock.Definition, pins []lock.Pin, vouching []coun
 	if !d.need.accept || def.Kind() == lock.Instructions {
 		return false
 	}
-	return slices.ContainsFunc(pins, func(p lock.Pin) bool {
-		n := 0
-		for _, c := range vouching {
-			if d.succeeds(c, p) {
-				n++
-			}
+	return slices.ContainsFunc(pins, func(p lock.Pin) bool { return d.later(p, vouching) && !loosened(p.Definition, def) })
+}
+
+// later reports whether as many as the rule asks for vouch with a later release
+// than the one with which a pin was approved.
+func (d *Decision) later(p lock.Pin, vouching []counted) bool {
+	n := 0
+	for _, c := range vouching {
+		if d.succeeds(c, p) {
+			n++
 		}
-		return n >= d.need.need && !loosened(p.Definition, def)
-	})
+	}
+	return n >= d.need.need
 }
 
 // succeeds reports whether a statement is of a later release than the one with

@@ -121,7 +121,7 @@
 //	4   a signing, log or timestamp service failed after retries
 //	5   trust material or state missing, unreadable or out of date; clock impossible
 //	6   input needed and none possible
-//	10  a pinned definition changed or vanished
+//	10  a pinned definition changed or vanished, or the server calls itself otherwise
 //	11  a definition is not pinned
 //	12  a definition has no digest, or a duplicate name
 //	13  a required signature, attestation, approval or rule is missing

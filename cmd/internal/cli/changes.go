@@ -105,6 +105,11 @@ func fieldText(w io.Writer, f lock.Field) {
 	}
 }
 
+// renamedText says how a server calls itself otherwise than before.
+func renamedText(f lock.Field) string {
+	return "the server calls itself " + shortJSON(f.New) + ", not " + shortJSON(f.Old)
+}
+
 func effectsText(effects []lock.Effect) string {
 	var list []string
 	for _, x := range effects {

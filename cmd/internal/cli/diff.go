@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpsign/mcpsign/lock"
+	"github.com/mcpsign/mcpsign/verify"
 )
 
 func (a *app) diffCommand() *cobra.Command {
@@ -96,7 +97,7 @@ func (s *store) diffPinned(f fetch) entry {
 	}
 	e = entry{server: name, changes: pinned.Diff(f.got.Listing), launch: launchNote(pinned.Source, f.got.launch)}
 	e.info = compareInfo(pinned.Info, f.got.Info(), f.got.launch)
-	e.err = diffOutcome(name, e.changes, f.got.Listing)
+	e.err = diffOutcome(name, e.changes, e.info, f.got.Listing)
 	return e
 }
 
@@ -116,7 +117,7 @@ func (a *app) diffTwo(ctx context.Context, old, now source) error {
 	}
 	before, after := all[0].got, all[1].got
 	e := entry{server: old.String() + " " + now.String(), changes: lock.Diff(before.Listing, after.Listing), info: lock.CompareInfo(before.Info(), after.Info())}
-	e.err = diffOutcome(e.server, e.changes, before.Listing, after.Listing)
+	e.err = diffOutcome(e.server, e.changes, e.info, before.Listing, after.Listing)
 	return a.report(&report{entries: []entry{e}, path: now.String()})
 }
 
@@ -154,7 +155,7 @@ func (a *app) diffLocks(old, now source) (*report, error) {
 			l.Definitions = append(l.Definitions, p.Definition)
 		}
 		e := entry{server: to.Name, changes: from.Diff(l), info: lock.CompareInfo(from.Info, to.Info), launch: launchNote(from.Source, to.Source)}
-		e.err = diffOutcome(e.server, e.changes)
+		e.err = diffOutcome(e.server, e.changes, e.info)
 		r.entries = append(r.entries, e)
 	}
 	return r, nil
@@ -166,7 +167,7 @@ func looksLikeLock(data []byte) bool { return bytes.HasPrefix(data, []byte("{\n 
 
 // diffOutcome returns what changes come down to, nil if there is nothing to
 // act on.
-func diffOutcome(what string, changes []lock.Change, listings ...*lock.Listing) error {
+func diffOutcome(what string, changes []lock.Change, info []lock.Field, listings ...*lock.Listing) error {
 	definitions := 0
 	for _, l := range listings {
 		if len(l.Refused) > 0 {
@@ -181,6 +182,11 @@ func diffOutcome(what string, changes []lock.Change, listings ...*lock.Listing) 
 	for _, c := range changes {
 		if reason := reasonOf(c.Op); reason != "" {
 			code, n = worst(code, reasonCode(reason)), n+1
+		}
+	}
+	for _, f := range info {
+		if f.Severity == lock.High && code == ExitYes {
+			return fail(reasonCode(verify.ServerChanged), fmt.Errorf("%s: %s", what, renamedText(f)), "see that it is the same server before anyone approves it")
 		}
 	}
 	if code == ExitYes {

@@ -23,7 +23,7 @@ const (
 	ExitService  ExitCode = 4  // a signing, log or timestamp service failed after retries
 	ExitTrust    ExitCode = 5  // trust material or state missing, unreadable or out of date; clock impossible
 	ExitInput    ExitCode = 6  // input needed and none possible
-	ExitDrift    ExitCode = 10 // a pinned definition changed or vanished
+	ExitDrift    ExitCode = 10 // a pinned definition changed or vanished, or the server calls itself otherwise
 	ExitUnpinned ExitCode = 11 // a definition is not pinned
 	ExitNoDigest ExitCode = 12 // a definition has no digest, or a duplicate name
 	ExitUnsigned ExitCode = 13 // a required signature, attestation, approval or rule is missing
@@ -55,7 +55,7 @@ func worst(codes ...ExitCode) ExitCode {
 // reasonCode returns the code of a reason that made a verdict no yes.
 func reasonCode(r verify.Reason) ExitCode {
 	switch r {
-	case verify.Drift, verify.Missing:
+	case verify.Drift, verify.Missing, verify.ServerChanged:
 		return ExitDrift
 	case verify.NotLocked:
 		return ExitUnpinned

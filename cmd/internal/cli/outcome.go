@@ -64,7 +64,21 @@ func (j *judgement) outcome() error {
 		return nil
 	}
 	code := worst(codes...)
-	return fail(code, fmt.Errorf("%s: %d of %d definitions are not allowed: %s", j.server, no, total, reasons[code]), j.hint(code))
+	why := string(reasons[code])
+	if reasons[code] == verify.ServerChanged {
+		why += ": " + j.renamed()
+	}
+	return fail(code, fmt.Errorf("%s: %d of %d definitions are not allowed: %s", j.server, no, total, why), j.hint(code))
+}
+
+// renamed says how the server calls itself otherwise than when it was approved.
+func (j *judgement) renamed() string {
+	for _, f := range lock.CompareInfo(j.entry.Info, j.listing.Info()) {
+		if f.Severity == lock.High {
+			return renamedText(f)
+		}
+	}
+	return ""
 }
 
 // asked returns the results that the question is about.
@@ -80,6 +94,9 @@ func (j *judgement) asked() []verify.Result {
 func (j *judgement) hint(code ExitCode) string {
 	switch code {
 	case ExitDrift:
+		if j.first(verify.ServerChanged) != "" {
+			return "see that it is the same server, and read what changed; if both are good: " + j.approveCommand()
+		}
 		if j.genuine() {
 			return "the release is genuine: read the changes, and approve them if they are good: " + j.approveCommand()
 		}

@@ -139,7 +139,11 @@ func (e *entry) remarks() []remark {
 		}
 	}
 	for _, f := range e.info {
-		add(ruleInfo, levelNote, "", "", "what the server says of itself differs at "+f.Pointer+": "+strings.Join(diffLines(f), ", "))
+		rule, level := ruleInfo, levelNote
+		if f.Severity == lock.High && (e.judgement == nil || e.judgement.first(verify.ServerChanged) != "") {
+			rule, level = string(verify.ServerChanged), levelError
+		}
+		add(rule, level, "", "", "what the server says of itself differs at "+f.Pointer+": "+strings.Join(diffLines(f), ", "))
 	}
 	if e.launch != "" {
 		add(ruleLaunch, levelWarning, "", "", "the server is launched otherwise than recorded: "+e.launch)
@@ -230,6 +234,8 @@ func reasonText(r verify.Reason) string {
 		return "comes from a launch that its statement does not name"
 	case verify.SourceChanged:
 		return "comes from another launch than the approved one"
+	case verify.ServerChanged:
+		return "is listed by a server that calls itself otherwise than the approved one"
 	case verify.TrustMissing:
 		return "can't be judged: a key, root or log is not known"
 	}
