@@ -18,10 +18,11 @@ const module = "github.com/mcpsign/mcpsign"
 // the command to the digest; a package that is not listed may import nothing.
 var allowed = map[string][]string{
 	"cmd/mcpsign":           {"cmd/internal/cli"},
-	"cmd/internal/cli":      {"cmd/internal/mcp", "cmd/internal/launch", "cmd/internal/hosts", "cmd/internal/lint", "cmd/internal/baseline", "cmd/internal/kit", "sign", "verify", "attest", "lock", "internal/pemfile"},
-	"cmd/internal/mcp":      {},
+	"cmd/internal/cli":      {"cmd/internal/secret", "cmd/internal/mcp", "cmd/internal/launch", "cmd/internal/hosts", "cmd/internal/lint", "cmd/internal/baseline", "cmd/internal/kit", "sign", "verify", "attest", "lock", "internal/pemfile"},
+	"cmd/internal/secret":   {},
+	"cmd/internal/mcp":      {"cmd/internal/secret"},
 	"cmd/internal/launch":   {"verify", "lock", "internal/canonical"},
-	"cmd/internal/hosts":    {"lock", "internal/canonical"},
+	"cmd/internal/hosts":    {"cmd/internal/secret", "lock", "internal/canonical"},
 	"cmd/internal/kit":      {"lock"},
 	"cmd/internal/lint":     {"lock", "internal/canonical"},
 	"cmd/internal/baseline": {"lock", "internal/canonical"},

@@ -58,7 +58,7 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 		return err
 	}
 	defer st.close()
-	for _, err := range []error{refusedError(j.listing), checkSecrets(j.launch)} {
+	for _, err := range []error{refusedError(j.listing), a.checkSecrets(j.launch)} {
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func (a *app) hold(j *judgement, f *fetched) bool {
 		return false
 	}
 	denied := (*verify.DeniedError)(nil)
-	if _, err := j.decision.Pin(j.listing.Definitions...); err != nil || !errors.As(j.decision.Err(), &denied) || checkSecrets(f.launch) != nil {
+	if _, err := j.decision.Pin(j.listing.Definitions...); err != nil || !errors.As(j.decision.Err(), &denied) || a.checkSecrets(f.launch) != nil {
 		return false
 	}
 	digest, err := j.listing.Digest()

@@ -225,9 +225,8 @@ func parseHeaders(values []string) ([]lock.Header, error) {
 			return nil, usage("write --header 'Authorization: Bearer ${TOKEN}'", "a --header is not of the form NAME: VALUE")
 		case slices.ContainsFunc(list, func(h lock.Header) bool { return h.Name == name }):
 			return nil, usage("", "the header "+lock.Visible(name)+" is given twice")
-		case !strings.Contains(value, "${") && !strings.HasPrefix(value, "@") && (secretName(name) || secretText(value)):
-			return nil, usage("name an environment variable or a file: --header '"+lock.Visible(name)+": Bearer ${TOKEN}', --header '"+lock.Visible(name)+": @FILE'",
-				"the value of the header "+lock.Visible(name)+" looks like a secret, which others see in the list of processes")
+		case looksSecret(lock.Header{Name: name, Value: value}):
+			return nil, headerError(lock.Header{Name: name, Value: value})
 		}
 		list = append(list, lock.Header{Name: name, Value: value})
 	}

@@ -108,7 +108,7 @@ func (a *app) lockServer(ctx context.Context, st *store, f fetch, flags *trustFl
 	if e.err = refusedError(j.listing); e.err != nil {
 		return e
 	}
-	if e.err = checkSecrets(f.got.launch); e.err != nil {
+	if e.err = a.checkSecrets(f.got.launch); e.err != nil {
 		return e
 	}
 	if from != "" {

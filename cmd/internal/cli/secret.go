@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/mcpsign/mcpsign/cmd/internal/secret"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -19,106 +22,111 @@ func lazily(expression string) func() *regexp.Regexp {
 // variable is a reference to an environment variable.
 var variable = lazily(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
-// secretWords are parts of the names of what should not be seen.
-var secretWords = lazily(`(?i)(^|[^a-z])(tok(en)?|api[-_]?key|apikey|access[-_]?key|private[-_]?key|secret|passw(or)?d|passphrase|pwd|auth(orization)?|bearer|cookie|credentials?|pat)([^a-z]|$)`)
-
-// secretForms are the beginnings that issuers give to their tokens, and
-// credentials in a URL.
-var secretForms = lazily(`^(gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|sk-|sk_live_|rk_live_|AKIA|ASIA|AIza|ya29\.|npm_|pypi-|hf_|lin_api_|ntn_|secret_|eyJ[A-Za-z0-9_-]+\.)[A-Za-z0-9_.-]{8,}|^[A-Za-z][A-Za-z0-9+.-]*://[^/@\s]*:[^/@\s]+@`)
-
-// secretName reports whether a flag, variable or header of that name holds a
-// secret.
-func secretName(name string) bool { return secretWords().MatchString(name) }
-
-// hexadecimal is a text of 128 bits and more in hexadecimal digits.
-var hexadecimal = lazily(`^[0-9a-fA-F]{32,}$`)
-
-// secretText reports whether a text has the form of a secret: of a known
-// issuer's token, of a URL with a password, of a long number in hexadecimal
-// digits, or of 24 and more characters that look random. Names of files and
-// digests are none.
-func secretText(text string) bool {
-	if secretForms().MatchString(text) {
-		return true
+// checkSecrets refuses to record a launch with what looks like a secret. The
+// error does not repeat it.
+func (a *app) checkSecrets(s lock.Source) error {
+	if i := secret.First(s.Command); i >= 0 {
+		return usage(a.secretHint(s), fmt.Sprintf("argument %d of the command looks like a secret, which the lockfile would show to others: nothing is recorded", i))
 	}
-	if isPath(text) || strings.Contains(text, "sha256:") {
-		return false
+	if len(secret.URL(s.URL)) > 0 {
+		return usage("if the server takes the secret in a header as well: --header 'Authorization: Bearer ${TOKEN}'",
+			"the path of the URL looks like a secret, which the lockfile would show to others: nothing is recorded")
 	}
-	// Names have words between separators, random texts seldom do.
-	for _, piece := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("-_.:,@ ${}", r) }) {
-		letters := strings.ContainsAny(piece, "abcdefABCDEF")
-		digits := 0
-		for _, r := range piece {
-			if r >= '0' && r <= '9' {
-				digits++
-			}
-		}
-		if letters && (hexadecimal().MatchString(piece) && digits > 0 || len(piece) >= 24 && digits >= 3 && entropy(piece) > 4) {
-			return true
-		}
-	}
-	return false
-}
-
-// entropy returns the bits a character of text, by how often each occurs.
-func entropy(text string) float64 {
-	counts := map[rune]float64{}
-	n := 0.0
-	for _, r := range text {
-		counts[r]++
-		n++
-	}
-	bits := 0.0
-	for _, c := range counts {
-		bits -= c / n * math.Log2(c/n)
-	}
-	return bits
-}
-
-// checkSecrets refuses to record a launch with an argument that looks like a
-// secret. The error does not repeat it.
-func checkSecrets(s lock.Source) error {
-	if i := secretArgument(s.Command); i >= 0 {
-		place := "-- COMMAND reads it from the environment that mcpsign runs in, without being told"
-		if s.Client != "" {
-			place = "move it to env of the entry, and name it there"
-		}
-		return usage("the lockfile is for others to read: "+place, fmt.Sprintf("argument %d of the command looks like a secret: nothing is recorded", i))
-	}
-	for _, part := range strings.Split(s.URL, "/")[min(3, strings.Count(s.URL, "/")):] {
-		if secretText(part) {
-			return usage("ask for the server's URL with a header instead: --header 'Authorization: Bearer ${TOKEN}'", "the path of the URL looks like a secret: nothing is recorded")
+	for _, h := range s.Headers {
+		if looksSecret(h) {
+			return headerError(h)
 		}
 	}
 	return nil
 }
 
-// secretArgument returns the index of the first argument that looks like a
-// secret, -1 if none does.
-func secretArgument(argv []string) int {
-	for i := range argv {
-		if isSecret(argv, i) {
-			return i
+// looksSecret reports whether the value of a header is written out and looks like
+// a secret.
+func looksSecret(h lock.Header) bool {
+	return secret.Header(h.Name, h.Value) || secret.Name(h.Name) && !variable().MatchString(h.Value) && !strings.HasPrefix(h.Value, "@")
+}
+
+// headerError refuses a header with a secret, and shows how it is given.
+func headerError(h lock.Header) error {
+	name := lock.Visible(h.Name)
+	value := "${" + variableName(h.Name) + "}"
+	switch scheme, _ := secret.Scheme(h.Value); {
+	case slices.Contains([]string{"basic ", "bearer ", "token "}, strings.ToLower(scheme)):
+		value = scheme + "${TOKEN}"
+	case h.Name == "Authorization":
+		value = "Bearer ${TOKEN}"
+	}
+	return usage(fmt.Sprintf("export the value as an environment variable and name that, or a file: --header '%s: %s', --header '%s: @FILE'", name, value, name),
+		"the value of the header "+name+" looks like a secret, which others see in the list of processes and in the lockfile")
+}
+
+// secretHint says how a command gets its secrets otherwise: the command line as it
+// was given, in which a shell puts them in from the environment.
+func (a *app) secretHint(s lock.Source) string {
+	if s.Client != "" {
+		return "let the server read it from env of the entry, or write a placeholder of the host for it"
+	}
+	dash := slices.Index(a.Args, "--")
+	if dash < 0 || runtime.GOOS == "windows" {
+		return "let the server read it from its environment, which is that of mcpsign"
+	}
+	code, names := shellCode(s.Command)
+	line := quoteWords(slices.Concat([]string{"mcpsign"}, a.Args[:dash+1], []string{"sh", "-c", code}))
+	return fmt.Sprintf("let the server read it from its environment, which is that of mcpsign, or export %s and let a shell put it in: %s", strings.Join(names, ", "), line)
+}
+
+// shellCode returns a command as code for sh in which a variable stands for each
+// secret, and the names of the variables.
+func shellCode(command []string) (code string, names []string) {
+	words := []string{"exec"}
+	for i, word := range command {
+		spans := secret.Argument(command, i)
+		if len(spans) == 0 {
+			words = append(words, quoteWords([]string{word}))
+			continue
 		}
+		quoted, at := "", 0
+		for _, s := range spans {
+			name := variableName(word[:s.Start])
+			if s.Start == 0 && i > 1 && strings.HasPrefix(command[i-1], "-") {
+				name = variableName(command[i-1])
+			}
+			for base, n := name, 2; slices.Contains(names, name); n++ {
+				name = fmt.Sprintf("%s_%d", base, n)
+			}
+			names = append(names, name)
+			quoted, at = quoted+inQuotes(word[at:s.Start])+"${"+name+"}", s.End
+		}
+		words = append(words, `"`+quoted+inQuotes(word[at:])+`"`)
 	}
-	return -1
+	return strings.Join(words, " "), names
 }
 
-// isSecret reports whether an argument looks like a secret: by itself, after = or
-// after a flag of such a name. The program does not.
-func isSecret(argv []string, i int) bool {
-	arg := argv[i]
-	if i == 0 || variable().MatchString(arg) {
-		return false
-	}
-	name, value, assigned := strings.Cut(arg, "=")
-	if !strings.HasPrefix(value, "$") && (secretText(arg) || assigned && value != "" && (secretName(name) || secretText(value))) {
-		return true
-	}
-	flag := argv[i-1]
-	return i > 1 && strings.HasPrefix(flag, "-") && !strings.Contains(flag, "=") && secretName(flag) &&
-		!strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "$") && !isPath(arg)
+// inQuotes returns a text as it is written between double quotes of a shell.
+func inQuotes(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(text)
 }
 
-// isPath reports whether an argument names a file that holds something.
-func isPath(arg string) bool { return strings.ContainsAny(arg, `/\`) }
+// lastName is the name at the end of what stands before a secret.
+var lastName = lazily(`([A-Za-z][A-Za-z0-9_.-]{0,60})\W*$`)
+
+// variableName returns a name for the variable that holds the secret behind a
+// name: X-Api-Key and --apiKey are in API_KEY.
+func variableName(before string) string {
+	name := ""
+	if scheme := strings.TrimRight(before, " "); scheme != before { // Authorization: Bearer
+		before = strings.TrimRight(before[:max(0, strings.LastIndexAny(scheme, " :")+1)], " ")
+		before = cmp.Or(before, scheme)
+	}
+	if m := lastName().FindStringSubmatch(before); m != nil {
+		words := secret.Words(m[1])
+		if len(words) > 1 && words[0] == "x" {
+			words = words[1:]
+		}
+		name = strings.ToUpper(strings.Join(words, "_"))
+	}
+	if name == "" || secret.Signing(name) || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+		return "SECRET"
+	}
+	return name
+}

@@ -2,10 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpsign/mcpsign/cmd/internal/hosts"
+	"github.com/mcpsign/mcpsign/cmd/internal/secret"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
@@ -85,22 +88,15 @@ func (l *shownLaunch) header(name, value string) {
 // headerText returns the value of a header as it is recorded, but for what is
 // written out and looks like a secret.
 func headerText(h lock.Header) string {
-	if !strings.Contains(h.Value, "${") && !strings.HasPrefix(h.Value, "@") && (secretName(h.Name) || secretText(h.Value)) {
+	if looksSecret(h) {
 		return concealed
 	}
 	return h.Value
 }
 
-// endpointText returns a URL without the parts of its path that look like a
-// secret.
+// endpointText returns a URL without the parts that look like a secret.
 func endpointText(endpoint string) string {
-	parts := strings.Split(endpoint, "/")
-	for i := 3; i < len(parts); i++ {
-		if path, _, _ := strings.Cut(parts[i], "?"); !strings.Contains(path, "$") && secretText(path) {
-			parts[i] = concealed + parts[i][len(path):]
-		}
-	}
-	return quoteWords([]string{strings.Join(parts, "/")})
+	return quoteWords([]string{conceal(endpoint, secret.URL(endpoint))})
 }
 
 // commandText returns a command without what looks like a secret in its
@@ -109,46 +105,44 @@ func endpointText(endpoint string) string {
 // word behind a flag, which may be a package.
 func commandText(command []string) string {
 	runs := verify.LaunchOf(command)
+	known := runs != (verify.Launch{})
 	words := make([]string, len(command))
 	for i, word := range command {
-		name, value, assigned := strings.Cut(word, "=")
-		switch known := runs != (verify.Launch{}); {
-		case i == 0, known && (word == runs.Package || word == runs.Script):
-			words[i] = word
-		case assigned && isSecret(command, i) && wholly(value) && !secretText(name):
-			words[i] = name + "=" + concealed
-		case !assigned && known && isSecret(command, i) && wholly(word) && !strings.Contains(word, "://"):
-			words[i] = concealed
-		default:
-			words[i] = secretRun().ReplaceAllStringFunc(word, concealRun)
+		if words[i] = word; known && (word == runs.Package || word == runs.Script) {
+			continue
 		}
+		spans := slices.DeleteFunc(secret.Argument(command, i), func(s secret.Span) bool { return !mayHide(word, s, known) })
+		words[i] = conceal(word, spans)
 	}
 	return quoteWords(words)
 }
 
-// secretRun is a text that can be a token, a password in most cases, or a URL.
-// Shells and interpreters call nothing without other characters.
-var secretRun = lazily(`[A-Za-z0-9._~+/=:@%-]+`)
-
-// wholly reports whether a text is nothing but a token.
-func wholly(text string) bool { return secretRun().FindString(text) == text }
-
-// userInfo is the beginning of a URL with a password.
-var userInfo = lazily(`^([A-Za-z][A-Za-z0-9+.-]*://)[^/@]*:[^/@]+@`)
-
-// concealRun returns a run without what looks like a secret: of a URL what stands
-// before the host, else what stands behind the name, if there is one.
-func concealRun(run string) string {
-	name, value, assigned := strings.Cut(run, "=")
-	switch {
-	case userInfo().MatchString(run):
-		return userInfo().ReplaceAllString(run, "${1}"+concealed+"@")
-	case assigned && !secretText(name):
-		return name + "=" + concealRun(value)
-	case secretText(run):
-		return concealed
+// mayHide reports whether a part of an argument is nothing but a secret: a token,
+// a password in most cases, or what stands before the host of a URL. Shells and
+// interpreters call nothing without other characters, but a plain word they do.
+func mayHide(word string, s secret.Span, known bool) bool {
+	text := word[s.Start:s.End]
+	if secretRun().FindString(text) != text || strings.Contains(text, "://") {
+		return false
 	}
-	return run
+	before := word[:s.Start]
+	assigned := strings.HasSuffix(before, "=") && s.End == len(word) && secretRun().FindString(before) == before
+	login := strings.HasSuffix(before, "://") && strings.HasPrefix(word[s.End:], "@")
+	return known || assigned || login || secret.Token(text)
+}
+
+// secretRun is a text that can be a token, a password in most cases, or a URL.
+var secretRun = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z0-9._~+/=:@%!-]+`) })
+
+// conceal returns a text without the parts.
+func conceal(text string, parts []secret.Span) string {
+	var b strings.Builder
+	at := 0
+	for _, s := range parts {
+		b.WriteString(text[at:s.Start] + concealed)
+		at = s.End
+	}
+	return b.String() + text[at:]
 }
 
 // listWords returns names as a list.

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mcpsign/mcpsign/cmd/internal/secret"
 )
 
 // hidden stands for a text that may be a secret.
@@ -43,12 +45,11 @@ func (x *expander) template(value string) string {
 			placeholders[i] = name + ":-" + hidden + "}"
 		}
 	}
-	first, rest, found := strings.Cut(masked, mark)
-	scheme := strings.TrimSuffix(first, " ")
-	if !found || scheme == first || len(scheme) > 16 || strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+	scheme, rest := secret.Scheme(masked)
+	if !strings.HasPrefix(rest, mark) {
 		return unmask(blank(masked), placeholders)
 	}
-	return unmask(first+mark+blank(rest), placeholders)
+	return unmask(scheme+blank(rest), placeholders)
 }
 
 // urlTemplate returns a URL as Entry.Endpoint has it (RFC 3986 section 3). Defaults of placeholders stay: one may be

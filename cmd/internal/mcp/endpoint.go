@@ -27,7 +27,7 @@ type endpoint struct {
 	idle    func()      // closes what client keeps open, if it is ours
 	url     *url.URL    // without a user
 	header  http.Header // of the caller
-	secrets []secret
+	secrets []credential
 	limits  limits
 	budget  budget
 

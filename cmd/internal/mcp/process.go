@@ -6,26 +6,21 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mcpsign/mcpsign/cmd/internal/secret"
 )
 
-// ChildEnv returns env, a list of "name=value", without the variables that let their holder sign: everything of
-// mcpsign and cosign (MCPSIGN_*, COSIGN_*: passwords, PINs, keys) and what mints an identity token in a CI job
-// (ACTIONS_ID_TOKEN_*, SIGSTORE_ID_TOKEN and the like of other CI systems). Names compare without regard to case.
-// Credentials that a server may need for its own work, such as GITHUB_TOKEN or those of a cloud, stay. The result is
-// never nil.
+// ChildEnv returns env, a list of "name=value", without the variables that let their holder sign (see [secret.Signing])
+// and without all others of mcpsign, MCPSIGN_*. Credentials that a server may need for its own work, such as
+// GITHUB_TOKEN or those of a cloud, stay. The result is never nil.
 func ChildEnv(env []string) []string {
-	families := []string{"MCPSIGN_", "COSIGN_", "ACTIONS_ID_TOKEN_", "CI_JOB_JWT", "CIRCLE_OIDC_TOKEN"}
-	names := []string{"SIGSTORE_ID_TOKEN", "ACTIONS_RUNTIME_TOKEN", "GITLAB_OIDC_TOKEN", "BUILDKITE_AGENT_ACCESS_TOKEN", "SYSTEM_ACCESSTOKEN"}
 	kept := make([]string, 0, len(env))
 	for _, kv := range env {
 		name, _, _ := strings.Cut(strings.ToUpper(kv), "=")
-		secret := slices.Contains(names, name) ||
-			slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(name, f) })
-		if !secret {
+		if !secret.Signing(name) && !strings.HasPrefix(name, "MCPSIGN_") {
 			kept = append(kept, kv)
 		}
 	}

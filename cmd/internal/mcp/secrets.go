@@ -8,10 +8,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mcpsign/mcpsign/cmd/internal/secret"
 )
 
-// A secret is a credential that is sent to a server.
-type secret struct {
+// A credential is what is sent to a server and must not come back.
+type credential struct {
 	what  string // where it was given
 	value []byte
 }
@@ -19,20 +21,20 @@ type secret struct {
 // minSecret is the length from which on a value is taken for a credential: a shorter one may well stand in a listing.
 const minSecret = 8
 
-// secretsOf returns the credentials of a request, as far as their names tell them. Values that select something, such
-// as a set of tools, are none.
-func secretsOf(u *url.URL, header http.Header) []secret {
-	var all []secret
+// secretsOf returns the credentials of a request, as far as their names or forms tell them. Values that select
+// something, such as a set of tools, are none.
+func secretsOf(u *url.URL, header http.Header) []credential {
+	var all []credential
 	add := func(what, value string) {
 		if len(value) >= minSecret {
-			all = append(all, secret{what, []byte(value)})
+			all = append(all, credential{what, []byte(value)})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(header)) {
-		if !secretName(name) {
-			continue
-		}
 		for _, value := range header[name] {
+			if !secret.Name(name) && !secret.Token(value) {
+				continue
+			}
 			add(fmt.Sprintf("the header %q", name), value)
 			words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ;,", r) })
 			if len(words) > 1 && strings.HasSuffix(name, "Authorization") {
@@ -48,7 +50,7 @@ func secretsOf(u *url.URL, header http.Header) []secret {
 	}
 	for name, values := range u.Query() {
 		for _, value := range values {
-			if secretName(name) {
+			if secret.Name(name) || secret.Token(value) {
 				add("a parameter of the URL", value)
 			}
 		}
@@ -56,18 +58,15 @@ func secretsOf(u *url.URL, header http.Header) []secret {
 	if password, ok := u.User.Password(); ok {
 		add("the password of the URL", password)
 	}
+	place := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
+	for _, s := range secret.URL(place) {
+		add("the path of the URL", place[s.Start:s.End])
+	}
 	return all
 }
 
-// secretName reports whether a header or parameter of this name holds a credential.
-func secretName(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"auth", "cookie", "credential", "key", "pass", "secret", "session", "sig", "token"},
-		func(part string) bool { return strings.Contains(name, part) })
-}
-
 // repeated returns an error if data holds a credential.
-func repeated(secrets []secret, data []byte) error {
+func repeated(secrets []credential, data []byte) error {
 	for _, s := range secrets {
 		if bytes.Contains(data, s.value) {
 			return fmt.Errorf("server repeats the credential of %s, which would end up in a lockfile or a log", s.what)
