@@ -88,7 +88,8 @@
 // definitions that were pinned, .mcpsign beside it the bundles, keys and roots
 // by their SHA-256. Who may sign is never looked for there: a flag says it, or
 // policy.yaml in $XDG_CONFIG_HOME/mcpsign; the policy in /etc/mcpsign (in
-// %ProgramData%\mcpsign on Windows) always holds as well.
+// %ProgramData%\mcpsign on Windows) always holds as well. A policy that can't be
+// found or read for any other reason than that there is none is an error.
 //
 // What was seen on this machine of each publisher, the highest sequence with what
 // was signed, numbers of revocation lists, the latest verified time, is kept in
@@ -138,6 +139,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"syscall"
@@ -146,22 +148,33 @@ import (
 	"github.com/mcpsign/mcpsign/cmd/internal/cli"
 )
 
-// systemFolder is where the system's policy is.
+// systemFolder is where the system's policy is. What the environment says counts
+// only where it can't lead into the working directory.
 func systemFolder() string {
 	if runtime.GOOS != "windows" {
 		return "/etc/mcpsign"
 	}
-	if data := os.Getenv("ProgramData"); data != "" {
-		return filepath.Join(data, "mcpsign")
+	data := os.Getenv("ProgramData")
+	if !filepath.IsAbs(data) {
+		data = `C:\ProgramData`
 	}
-	return ""
+	return filepath.Join(data, "mcpsign")
+}
+
+// userHome is the home folder by the user database.
+func userHome() (string, error) {
+	u, err := user.Current()
+	if err != nil {
+		return "", err
+	}
+	return u.HomeDir, nil
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cli.Run(ctx, cli.Process{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now,
-		System: systemFolder(),
+		System: systemFolder(), UserHome: userHome,
 	})
 	stop()
 	os.Exit(int(code))

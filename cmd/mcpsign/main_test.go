@@ -47,13 +47,16 @@ func TestMain(m *testing.M) {
 // published schema.
 func checkedMain() {
 	var stdout bytes.Buffer
-	system := os.Getenv("TEST_SYSTEM") // in the place of /etc/mcpsign
-	if !slices.Contains(os.Args, "json") && system == "" {
+	system := os.Getenv("TEST_SYSTEM")   // in the place of /etc/mcpsign
+	database := func() (string, error) { // in the place of the user database
+		return os.Getenv("TEST_USER_HOME"), nil
+	}
+	if !slices.Contains(os.Args, "json") && system == "" && os.Getenv("HOME") != "" {
 		main()
 	}
 	code := cli.Run(context.Background(), cli.Process{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: io.MultiWriter(os.Stdout, &stdout), Stderr: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now,
-		System: system,
+		System: system, UserHome: database,
 	})
 	if bytes.HasPrefix(stdout.Bytes(), []byte("{\n  \"command\": ")) {
 		if err := checkOutput(stdout.Bytes()); err != nil {

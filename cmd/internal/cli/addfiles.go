@@ -98,7 +98,7 @@ func (s *store) addedNames(name string) ([]string, error) {
 	}
 	f, err := folder.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, absentIn(folder, name)
 	}
 	if err != nil {
 		return nil, err

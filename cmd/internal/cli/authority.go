@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -17,55 +16,85 @@ import (
 // the user. Nowhere else is one looked for: what a checkout brings is not asked.
 const policyName = "policy.yaml"
 
+// unreadHint is the advice for a policy that can't be read.
+const unreadHint = "correct it: nothing is allowed by a policy that can't be read in full"
+
 // loadPolicies reads the policy of the flags, or the user's if they say nothing
 // about who must have signed, and the system's, which holds besides.
-func (t *trustFlags) loadPolicies() error {
-	own, role := t.policy, "policy"
-	if !t.names() {
-		own, role = t.app.userFile(policyName), "user policy"
+func (t *trustFlags) loadPolicies() (err error) {
+	switch {
+	case t.policy != "":
+		t.rules, err = t.readPolicy("policy", t.policy)
+	case !t.names():
+		t.rules, err = t.userPolicy()
 	}
-	var err error
-	if own != "" {
-		if t.rules, err = t.readPolicy(role, own); err != nil {
-			return err
-		}
-		if t.rules == nil && t.policy != "" {
-			return fail(ExitUsage, fmt.Errorf("policy %s: %w", lock.Visible(own), fs.ErrNotExist), "name the file of the policy; mcpsign policy init prints one to start from")
-		}
+	if err != nil || t.app.System == "" {
+		return err
 	}
-	if t.app.System != "" {
-		system, err := t.readPolicy("system policy", filepath.Join(t.app.System, policyName))
-		if err != nil {
-			return err
-		}
-		if system != nil {
-			t.also = append(t.also, system)
-		}
+	system, err := t.findPolicy("system policy", filepath.Join(t.app.System, policyName))
+	if system != nil {
+		t.also = append(t.also, system)
 	}
-	return nil
+	return err
+}
+
+// userPolicy returns the policy in the user's configuration folder, nil if it is
+// certain that there is none.
+func (t *trustFlags) userPolicy() (*verify.Policy, error) {
+	const variable = "XDG_CONFIG_HOME"
+	base, err := t.app.baseFolder(variable, "AppData", ".config")
+	if err != nil {
+		return nil, fail(ExitTrust, fmt.Errorf("it is not known whether the user has a policy: %w", err), "set "+variable+" or HOME to an absolute path")
+	}
+	p, err := t.findPolicy("user policy", filepath.Join(base, "mcpsign", policyName))
+	ignored := t.app.Getenv(variable)
+	if p != nil || err != nil || ignored == "" || filepath.IsAbs(ignored) {
+		return p, err
+	}
+	// Relative paths do not count; a policy where this one leads is meant to.
+	if err := absent(filepath.Join(ignored, "mcpsign", policyName)); err != nil {
+		return nil, fail(ExitUsage, fmt.Errorf("%s is %s, a relative path, which does not count: %w", variable, lock.Visible(ignored), err), "set "+variable+" to an absolute path")
+	}
+	t.app.note(fmt.Sprintf("%s is %s, a relative path, which does not count: policies of the user are in %s", variable, lock.Visible(ignored), lock.Visible(base)))
+	return nil, nil
+}
+
+// findPolicy reads a policy from where policies are looked for. It returns nil
+// only if it is certain that there is none.
+func (t *trustFlags) findPolicy(role, name string) (*verify.Policy, error) {
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = absent(name); err == nil {
+			return nil, nil
+		}
+	} else if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", lock.Visible(name))
+	}
+	if err != nil {
+		return nil, fail(ExitUsage, fmt.Errorf("%s: %w", role, err), unreadHint)
+	}
+	return t.readPolicy(role, name)
 }
 
 // readPolicy reads a policy with the files it names, from its own folder only.
-// It returns nil if there is no such file.
 func (t *trustFlags) readPolicy(role, name string) (*verify.Policy, error) {
-	const hint = "correct it: nothing is allowed by a policy that can't be read in full"
 	data, err := t.file(role, name, verify.MaxPolicy)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, fail(ExitUsage, fmt.Errorf("policy %s: %w", lock.Visible(name), fs.ErrNotExist), "name the file of the policy; mcpsign policy init prints one to start from")
 	}
 	if err != nil {
-		return nil, fail(ExitUsage, err, hint)
+		return nil, fail(ExitUsage, err, unreadHint)
 	}
 	p, err := verify.ParsePolicy(name, data)
 	if err != nil {
-		return nil, fail(ExitUsage, err, hint)
+		return nil, fail(ExitUsage, err, unreadHint)
 	}
 	files, err := readBeside(name, p.Files())
 	if err != nil {
 		return nil, fail(ExitTrust, err, "put the file where the policy names it, in its own folder or below; until then it allows nothing")
 	}
 	if p, err = p.With(files); err != nil {
-		return nil, fail(ExitTrust, err, cmp.Or(convertBeside(name, err), hint))
+		return nil, fail(ExitTrust, err, cmp.Or(convertBeside(name, err), unreadHint))
 	}
 	return p, nil
 }
@@ -114,20 +143,4 @@ func (t *trustFlags) loadLists() ([][]byte, error) {
 		lists = append(lists, splitBundles(data)...)
 	}
 	return lists, nil
-}
-
-// userFile is where a file of the user's configuration is; empty if there is no
-// place for it.
-func (p *Process) userFile(name string) string {
-	base := p.Getenv("XDG_CONFIG_HOME")
-	if base == "" && runtime.GOOS == "windows" {
-		base = p.Getenv("AppData")
-	}
-	if home := home(p.Getenv); base == "" && home != "" {
-		base = filepath.Join(home, ".config")
-	}
-	if !filepath.IsAbs(base) {
-		return ""
-	}
-	return filepath.Join(base, "mcpsign", name)
 }

@@ -24,7 +24,8 @@ type Process struct {
 	Stderr    io.Writer
 	LookupEnv func(string) (string, bool)
 	Now       func() time.Time
-	System    string // folder of the system's policy, /etc/mcpsign say; empty for none
+	UserHome  func() (string, error) // the home folder by the user database; nil: it is not asked
+	System    string                 // folder of the system's policy, /etc/mcpsign say; empty for none
 }
 
 // app is one run.

@@ -55,11 +55,13 @@ type user struct {
 	env   map[string]string
 	stdin string
 	clock time.Duration // how far the clock is ahead
+
+	database func() (string, error) // of users
 }
 
-// newUser returns a user whose state is in a folder of its own.
+// newUser returns a user whose state and home are folders of their own.
 func newUser(t testing.TB) *user {
-	return &user{t: t, env: map[string]string{"XDG_STATE_HOME": t.TempDir()}}
+	return &user{t: t, env: map[string]string{"XDG_STATE_HOME": t.TempDir(), "HOME": t.TempDir()}}
 }
 
 func (u *user) run(args ...string) result {
@@ -68,7 +70,7 @@ func (u *user) run(args ...string) result {
 	code := Run(context.Background(), Process{
 		Args: args, Stdin: strings.NewReader(u.stdin), Stdout: &stdout, Stderr: &stderr,
 		LookupEnv: func(name string) (string, bool) { v, ok := u.env[name]; return v, ok },
-		Now:       func() time.Time { return time.Now().Add(u.clock) },
+		Now:       func() time.Time { return time.Now().Add(u.clock) }, UserHome: u.database,
 	})
 	r := result{code, stdout.String(), stderr.String()}
 	if strings.HasPrefix(r.stdout, "{\n  \"command\": ") {

@@ -152,18 +152,12 @@ func (a *app) clientEntry(name string) (*hosts.Entry, error) {
 
 // hosts returns where the configurations of hosts are on this machine.
 func (a *app) hosts() hosts.System {
-	dir, _ := os.Getwd() // without it there are no configurations of a project
+	dir, _ := os.Getwd() // without either, package hosts finds nothing and says so
+	home, _ := a.homeFolder()
 	return hosts.System{
-		OS: runtime.GOOS, Home: home(a.Getenv), Dir: dir, LookupEnv: a.LookupEnv,
+		OS: runtime.GOOS, Home: home, Dir: dir, LookupEnv: a.LookupEnv,
 		ReadFile: func(name string) ([]byte, error) { return readFile(name, hosts.MaxFile) },
 	}
-}
-
-func home(getenv func(string) string) string {
-	if runtime.GOOS == "windows" {
-		return getenv("USERPROFILE")
-	}
-	return getenv("HOME")
 }
 
 // inOrder returns names as a lockfile has them.

@@ -59,9 +59,6 @@ func (a *app) checkPolicy(name string, failOn []string) error {
 	if err != nil {
 		return err
 	}
-	if p == nil {
-		return usage("", "there is no policy "+lock.Visible(name))
-	}
 	type doc struct {
 		Line    int    `json:"line"`
 		Column  int    `json:"column"`

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
@@ -80,15 +79,9 @@ type listMark struct {
 }
 
 func (a *app) state() (*state, error) {
-	base := a.Getenv("XDG_STATE_HOME")
-	if base == "" && runtime.GOOS == "windows" {
-		base = a.Getenv("LocalAppData")
-	}
-	if home := a.Getenv("HOME"); base == "" && home != "" {
-		base = filepath.Join(home, ".local", "state")
-	}
-	if !filepath.IsAbs(base) {
-		return nil, fail(ExitTrust, errors.New("there is no place to keep the sequences that were seen"), "set XDG_STATE_HOME or HOME to an absolute path")
+	base, err := a.baseFolder("XDG_STATE_HOME", "LocalAppData", ".local", "state")
+	if err != nil {
+		return nil, fail(ExitTrust, fmt.Errorf("there is no place to keep the sequences that were seen: %w", err), "set XDG_STATE_HOME or HOME to an absolute path")
 	}
 	return &state{filepath.Join(base, "mcpsign")}, nil
 }
@@ -134,7 +127,9 @@ func (s *state) seen(of sighting) (*sight, error) {
 	path := s.path(sequencesDir, of)
 	data, err := readFile(path, maxTrustFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return seen, nil
+		if err = absent(path); err == nil {
+			return seen, nil
+		}
 	}
 	if err == nil {
 		seen = &sight{}

@@ -48,7 +48,7 @@ func (s *store) folder() (*os.Root, error) {
 	s.opening.Do(func() {
 		s.evidence, s.openErr = s.root.OpenRoot(evidenceDir)
 		if errors.Is(s.openErr, fs.ErrNotExist) {
-			s.evidence, s.openErr = nil, nil
+			s.evidence, s.openErr = nil, absentIn(s.root, evidenceDir)
 		}
 	})
 	return s.evidence, s.openErr
@@ -65,11 +65,13 @@ func openStore(path string) (*store, error) {
 	s := &store{root: root, name: filepath.Base(path), path: path, file: &lock.File{}}
 	f, err := openRegular(root, s.name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
+		if err = absentIn(root, s.name); err == nil {
+			return s, nil
+		}
 	}
 	if err != nil {
 		root.Close()
-		return nil, fail(ExitUsage, err, "")
+		return nil, fail(ExitUsage, err, "restore the file from version control, or name another one with --lock")
 	}
 	defer f.Close()
 	data, err := readAll(f, path, lock.MaxListing)
