@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -68,6 +69,9 @@ locked already is only compared: nothing changes, the exit code says what differ
 			}
 			if err := a.reread(r); err != nil {
 				return err
+			}
+			if slices.ContainsFunc(r.entries, func(e entry) bool { return e.pinned != nil }) {
+				a.noteAttributes()
 			}
 			return a.report(r)
 		},

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
 	"errors"
@@ -13,9 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -80,7 +76,11 @@ func openStore(path string) (*store, error) {
 	}
 	if err != nil {
 		root.Close()
-		return nil, fail(ExitUsage, fmt.Errorf("%s: %w", lock.Visible(path), err), "restore the file from version control, as it is not written to by hand; or a newer mcpsign wrote it")
+		hint := "restore the file from version control, as it is not written to by hand; or a newer mcpsign wrote it"
+		if rewritten(data, func(lf []byte) bool { _, err := lock.Parse(lf); return err == nil }) {
+			hint = mendLockHint(path)
+		}
+		return nil, fail(ExitUsage, fmt.Errorf("%s: %w", lock.Visible(path), err), hint)
 	}
 	s.had = true
 	return s, nil
@@ -147,7 +147,12 @@ func (s *store) content(f *os.File, path string, limit int64) ([]byte, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
-	if contentName(sha256.Sum256(data)) != filepath.Base(path) {
+	named := func(data []byte) bool { return contentName(sha256.Sum256(data)) == filepath.Base(path) }
+	if rewritten(data, named) {
+		return nil, fail(ExitInvalid, fmt.Errorf("the line ends of %s were rewritten as CRLF: its content is not what its name says", filepath.Join(filepath.Dir(s.path), path)),
+			mendEvidenceHint(s.path))
+	}
+	if !named(data) {
 		return nil, fail(ExitInvalid, fmt.Errorf("%s was changed: its content is not what its name says", filepath.Join(filepath.Dir(s.path), path)),
 			"restore the file from version control")
 	}
@@ -320,75 +325,4 @@ func (s *store) save(content [][]byte) error {
 		mode = info.Mode().Perm()
 	}
 	return writeFile(s.root, s.name, formatted, mode)
-}
-
-// exclusive runs f while no other process changes the store.
-func (s *store) exclusive(f func() error) error {
-	if err := s.root.Mkdir(evidenceDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	name := filepath.Join(evidenceDir, "writer.lock")
-	// Opened in the folder first: a symbolic link out of it is an error.
-	file, err := s.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	return locked(filepath.Join(s.root.Name(), name), f)
-}
-
-// patience is how long a writer waits for others. They take milliseconds; one
-// that hangs must not hang all.
-const patience = 10 * time.Second
-
-// locked runs f while this process holds the lock file, which is gone
-// afterwards.
-func locked(path string, f func() error) error {
-	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		l := flock.New(path)
-		ok, err := l.TryLock()
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		// The one who held it before has removed it meanwhile, and the next one
-		// may hold its successor.
-		if held, statErr := l.Stat(); ok && statErr == nil && sameFile(path, held) {
-			err = f()
-			_ = os.Remove(path) // where an open file can't be removed it stays, unlocked
-			return errors.Join(err, l.Unlock())
-		}
-		if err := l.Close(); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if time.Since(start) > patience {
-			return fail(ExitInternal, fmt.Errorf("another mcpsign is writing (%s)", path), "try again when it has ended")
-		}
-	}
-}
-
-func sameFile(path string, held fs.FileInfo) bool {
-	now, err := os.Stat(path)
-	return err == nil && os.SameFile(now, held)
-}
-
-// writeFile writes a file so that at every moment either the old or the new
-// content is there, whole.
-func writeFile(root *os.Root, name string, data []byte, mode fs.FileMode) (err error) {
-	temporary := name + "." + rand.Text() + ".tmp"
-	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, root.Remove(temporary))
-		}
-	}()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return root.Rename(temporary, name)
 }
