@@ -209,9 +209,7 @@ func (v *Verifier) standing(c *candidateStatus, l link) (*standing, error) {
 	}
 	if c.parse(); c.source == nil {
 		x.err = c.err
-	} else if l.cert == nil {
-		x.err = nil
-	} else {
+	} else if l.cert != nil {
 		x.standing, x.err = c.source.about(l)
 	}
 	v.mu.Lock()

@@ -53,6 +53,11 @@ type OCSPAnswer struct {
 	Nonce      []byte
 	Critical   bool // an unknown critical extension
 	SHA1       bool // the signature is over a SHA-1
+
+	Version  int    // of the response, which counts from 0
+	RawNonce []byte // the nonce extension has this value
+	NoStatus bool   // neither good nor revoked nor unknown
+	NameOf   *CA    // the certificates are issued in its name, with the key of Issuer; nil: Issuer
 }
 
 type (
@@ -63,12 +68,13 @@ type (
 	}
 	ocspSingle struct {
 		ID         ocspCertID
-		Status     asn1.RawValue
+		Status     asn1.RawValue    `asn1:"optional"`
 		ThisUpdate time.Time        `asn1:"generalized"`
 		NextUpdate time.Time        `asn1:"generalized,explicit,tag:0,optional"`
 		Extensions []pkix.Extension `asn1:"explicit,tag:1,optional"`
 	}
 	ocspData struct {
+		Version    int `asn1:"explicit,tag:0,optional,default:0"`
 		Responder  asn1.RawValue
 		ProducedAt time.Time `asn1:"generalized"`
 		Responses  []ocspSingle
@@ -90,13 +96,15 @@ type (
 	}
 )
 
+var oidNonce = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 48, 1, 2} // RFC 8954 section 2.1
+
 // DER returns the signed response.
 func (a OCSPAnswer) DER() []byte {
 	signer, key := a.Issuer.Certificate, a.Issuer.key
 	if a.Responder != nil {
 		signer, key = a.Responder.Certificate(), a.Responder.Key
 	}
-	data := ocspData{Responder: a.responder(signer), ProducedAt: a.ProducedAt.UTC()}
+	data := ocspData{Version: a.Version, Responder: a.responder(signer), ProducedAt: a.ProducedAt.UTC()}
 	if a.ProducedAt.IsZero() {
 		data.ProducedAt = a.ThisUpdate.UTC()
 	}
@@ -104,7 +112,10 @@ func (a OCSPAnswer) DER() []byte {
 		data.Responses = append(data.Responses, a.single(serial))
 	}
 	if a.Nonce != nil {
-		data.Extensions = append(data.Extensions, pkix.Extension{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 48, 1, 2}, Value: must(asn1.Marshal(a.Nonce))})
+		data.Extensions = append(data.Extensions, pkix.Extension{Id: oidNonce, Value: must(asn1.Marshal(a.Nonce))})
+	}
+	if a.RawNonce != nil {
+		data.Extensions = append(data.Extensions, pkix.Extension{Id: oidNonce, Value: a.RawNonce})
 	}
 	if a.Critical {
 		data.Extensions = append(data.Extensions, pkix.Extension{Id: asn1.ObjectIdentifier{1, 2, 3}, Critical: true, Value: []byte{5, 0}})
@@ -150,7 +161,11 @@ func keyHash(c *x509.Certificate) []byte {
 }
 
 func (a OCSPAnswer) single(serial *big.Int) ocspSingle {
-	name := sha1.Sum(a.Issuer.Certificate.RawSubject)
+	named := a.Issuer
+	if a.NameOf != nil {
+		named = a.NameOf
+	}
+	name := sha1.Sum(named.Certificate.RawSubject)
 	s := ocspSingle{
 		ID: ocspCertID{
 			pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{1, 3, 14, 3, 2, 26}}, // SHA-1, as everyone does
@@ -160,6 +175,8 @@ func (a OCSPAnswer) single(serial *big.Int) ocspSingle {
 		ThisUpdate: a.ThisUpdate.UTC(), NextUpdate: a.NextUpdate.UTC(),
 	}
 	switch {
+	case a.NoStatus:
+		s.Status = asn1.RawValue{}
 	case a.Unknown:
 		s.Status.Tag = 2
 	case !a.Revoked.IsZero():
