@@ -173,7 +173,7 @@ func highest(r *Request, c counted) uint64 {
 
 // bySeverity lists the reasons of bundles, those first that say most.
 var bySeverity = []Reason{
-	BadSignature, Revoked, Equivocation, Rollback, Expired, WrongServer, WrongSigner, WrongKind, TrustMissing, Unsigned,
+	BadSignature, Revoked, Equivocation, Rollback, Expired, WrongServer, WrongSigner, WrongKind, TrustMissing, Unreadable, Unsigned,
 }
 
 // failures returns why there are too few statements: the reasons of the

@@ -107,7 +107,7 @@ func TestJunk(t *testing.T) {
 			}
 			want := make([]Reason, tt.junk)
 			for i := range want {
-				want[i] = BadSignature
+				want[i] = Unreadable
 			}
 			if tt.tooMany {
 				want = append(want, Unsigned)

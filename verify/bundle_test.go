@@ -212,8 +212,8 @@ func TestTamper(t *testing.T) {
 		{"no content", func(b *protobundle.Bundle) { b.Content = nil }, BadSignature, "missing bundle content"},
 		{"no verification material", func(b *protobundle.Bundle) { b.VerificationMaterial = nil }, BadSignature, "missing verification material"},
 		{"neither key nor certificate", func(b *protobundle.Bundle) { b.VerificationMaterial.Content = nil }, BadSignature, "missing verification material"},
-		{"media type of a later version", func(b *protobundle.Bundle) { b.MediaType = "application/vnd.dev.sigstore.bundle.v0.4+json" }, BadSignature, "bundle"},
-		{"media type with an escape sequence", func(b *protobundle.Bundle) { b.MediaType = "\x1b[31m" }, BadSignature, `\u{1b}[31m`},
+		{"media type of a later version", func(b *protobundle.Bundle) { b.MediaType = "application/vnd.dev.sigstore.bundle.v0.4+json" }, Unreadable, "another version than 0.1 to 0.3"},
+		{"media type with an escape sequence", func(b *protobundle.Bundle) { b.MediaType = "\x1b[31m" }, Unreadable, `\u{1b}[31m`},
 	}
 	for _, m := range modes(t) {
 		v := verifier(t, m.trust, m.identity)
@@ -243,7 +243,7 @@ func TestLoad(t *testing.T) {
 		{"not JSON", "hello", "json_syntax"},
 		{"null", "null", "bundle"},
 		{"array", "[]", "bundle"},
-		{"empty object", "{}", "media type"},
+		{"empty object", "{}", "without the mediaType of a Sigstore bundle"},
 		{"cut off", good[:len(good)-1], "json_syntax"},
 		{"two in one", good + good, "trailing_data"},
 		{"byte order mark", "\ufeff" + good, "bom"},
@@ -260,7 +260,13 @@ func TestLoad(t *testing.T) {
 		{"null certificate", `{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json","verificationMaterial":{"x509CertificateChain":{"certificates":[null]}},"dsseEnvelope":{}}`, "bundle"},
 		{"empty chain", `{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json","verificationMaterial":{"x509CertificateChain":{"certificates":[]}},"dsseEnvelope":{"payloadType":"application/vnd.in-toto+json","signatures":[{}]}}`, "bundle"},
 	} {
-		t.Run(tt.name, func(t *testing.T) { refuses(t, v, []byte(tt.bundle), BadSignature, tt.text) })
+		t.Run(tt.name, func(t *testing.T) {
+			reason := Unreadable
+			if tt.name == "empty chain" {
+				reason = BadSignature
+			}
+			refuses(t, v, []byte(tt.bundle), reason, tt.text)
+		})
 	}
 	accepts(t, v, []byte(good+strings.Repeat(" ", lock.MaxBundle-len(good))))
 }

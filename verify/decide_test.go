@@ -228,8 +228,8 @@ func TestNothing(t *testing.T) {
 		{"no key", nil, Trust{}, func(r *Request) { r.Bundles = [][]byte{good} }, "not_locked"},
 		{"no key, signed", policyOf(t, id), Trust{}, func(r *Request) { r.Bundles = [][]byte{good} }, "trust_missing"},
 		{"no bundle, signed", policyOf(t, id), trustKeys(key), func(*Request) {}, "unsigned"},
-		{"nil bundle", policyOf(t, id), trustKeys(key), func(r *Request) { r.Bundles = [][]byte{nil} }, "bad_signature"},
-		{"empty bundle", policyOf(t, id), trustKeys(key), func(r *Request) { r.Bundles = [][]byte{{}} }, "bad_signature"},
+		{"nil bundle", policyOf(t, id), trustKeys(key), func(r *Request) { r.Bundles = [][]byte{nil} }, "unreadable"},
+		{"empty bundle", policyOf(t, id), trustKeys(key), func(r *Request) { r.Bundles = [][]byte{{}} }, "unreadable"},
 		{"zero policy", &Policy{}, trustKeys(key), func(r *Request) { r.Bundles, r.Lock = [][]byte{good}, entry }, "no_rule"},
 		{"nothing but refused definitions", nil, Trust{}, func(r *Request) { r.Listing = listing(t, `{"tools":[{"name":"a","n":1e400}]}`) }, "tool:a is not allowed: no_digest"},
 	} {

@@ -10,8 +10,6 @@ import (
 	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 
-	"github.com/mcpsign/mcpsign/attest"
-	"github.com/mcpsign/mcpsign/internal/canonical"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -73,63 +71,6 @@ func (e envelope) EnvelopeContent() sgverify.EnvelopeContent { return e }
 
 // Statement implements sigstore-go's EnvelopeContent.
 func (e envelope) Statement() (*intoto.Statement, error) { return nil, nil }
-
-// load reads a bundle strictly and checks its shape: a DSSE envelope with an
-// in-toto payload and one signature, within the limits.
-func load(data []byte) (*entity, *badEvidence) {
-	if len(data) > lock.MaxBundle {
-		return nil, bad(BadSignature, "bundle of more than %d bytes", lock.MaxBundle)
-	}
-	b, err := read(data)
-	if err != nil {
-		return nil, &badEvidence{reason: BadSignature, err: clean("bundle", err)}
-	}
-	dsse := b.GetDsseEnvelope()
-	switch {
-	case dsse == nil:
-		return nil, bad(WrongKind, "bundle signs a file, not a statement")
-	case dsse.GetPayloadType() != attest.PayloadType:
-		return nil, bad(WrongKind, "payload type is %s, not %s", shown(dsse.GetPayloadType()), attest.PayloadType)
-	case len(dsse.GetSignatures()) != 1:
-		return nil, bad(BadSignature, "envelope has %d signatures, want one", len(dsse.GetSignatures()))
-	}
-	if err := checkLimits(b.GetVerificationMaterial()); err != nil {
-		return nil, bad(BadSignature, "bundle: %w", err)
-	}
-	e := &entity{Bundle: b}
-	if e.content, err = b.VerificationContent(); err == nil {
-		e.envelope.Envelope, err = b.Envelope()
-	}
-	if err != nil {
-		return nil, &badEvidence{reason: BadSignature, err: clean("bundle", err)}
-	}
-	return e, nil
-}
-
-// read reads the JSON of a bundle of version 0.1 to 0.3. A chain of
-// certificates is read in version 0.3 alone, where sigstore-go must be told so.
-func read(data []byte) (*sgbundle.Bundle, error) {
-	version := ""
-	r := canonical.NewReader(data)
-	err := r.Object(func(name string) (err error) {
-		if name == "mediaType" || name == "media_type" {
-			version, err = r.String()
-			return err
-		}
-		return r.Skip()
-	})
-	if err == nil {
-		err = r.End()
-	}
-	if err != nil {
-		return nil, err
-	}
-	b := new(sgbundle.Bundle)
-	if version == "application/vnd.dev.sigstore.bundle.v0.3+json" || version == "application/vnd.dev.sigstore.bundle+json;version=0.3" {
-		sgbundle.AllowCertificateChain()(b)
-	}
-	return b, b.UnmarshalJSON(data)
-}
 
 // decodeHint reads the hint under which a bundle names its key: base64 of the
 // SHA-256 of the key's PKIX DER.

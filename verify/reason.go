@@ -16,6 +16,7 @@ const (
 	DuplicateName      Reason = "duplicate_name"      // listed twice under one kind and name
 	Unsigned           Reason = "unsigned"            // no applicable evidence
 	BadSignature       Reason = "bad_signature"       // evidence that does not verify
+	Unreadable         Reason = "unreadable"          // nothing can be said: evidence in a format that is not read
 	WrongSigner        Reason = "wrong_signer"        // valid, by someone else
 	WrongServer        Reason = "wrong_server"        // valid, for another server
 	WrongKind          Reason = "wrong_kind"          // valid, and not about definitions

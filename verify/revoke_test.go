@@ -144,7 +144,7 @@ func TestRevocationLists(t *testing.T) {
 		{"overdue, sent", nil, [][]byte{p.revokes(t, 1, all, due(now.Add(-time.Second)))}, nil, "", "was due at", ""},
 		{"overdue, and its successor, sent", nil, [][]byte{p.revokes(t, 1, all, due(now.Add(-time.Second))), p.revokes(t, 2, nil)}, nil, good, "", ""},
 		{"broken", [][]byte{[]byte("x")}, nil, nil, "", "revocation list: ", ""},
-		{"broken, sent", nil, [][]byte{[]byte("x")}, nil, good, "bundle", BadSignature},
+		{"broken, sent", nil, [][]byte{[]byte("x")}, nil, good, "bundle", Unreadable},
 		{"no list", [][]byte{p.sign(t, abc)}, nil, nil, "", "predicate type", ""},
 		{"by someone else", [][]byte{newPublisher(t).revokes(t, 1, all)}, nil, nil, good, "is not trusted", WrongSigner},
 	} {

@@ -145,7 +145,8 @@ func (v *Verifier) Signer(bundle []byte) (lock.Signer, error) {
 // is an error, see CheckDate for the time of now. A certificate that the revocation lists there say was
 // revoked before it signed, or ever if no timestamp says when that was, is an
 // error; that there is no list, or none that is up to date, is not, nor is a
-// certificate that has ended. The error is a *TrustError if nothing can be said.
+// certificate that has ended. The error is a *TrustError if nothing can be said, with
+// a *FormatError as its cause if the bundle can't be read.
 func (v *Verifier) Statement(bundle []byte) (lock.Signer, *attest.Statement, error) {
 	id := lock.Digest(sha256.Sum256(bundle))
 	c := v.check(id, bundle, v.material.domain)
@@ -163,7 +164,7 @@ func (v *Verifier) Statement(bundle []byte) (lock.Signer, *attest.Statement, err
 	switch {
 	case c.bad == nil:
 		return c.evidence.signer, c.evidence.statement, nil
-	case c.bad.reason == TrustMissing:
+	case c.bad.reason == TrustMissing, c.bad.reason == Unreadable:
 		return lock.Signer{}, nil, &TrustError{c.bad.err}
 	}
 	return lock.Signer{}, nil, c.bad

@@ -162,8 +162,12 @@ func (a *app) readAdditions(ctx context.Context, v *verify.Verifier, server stri
 			}
 			continue
 		}
-		for _, b := range splitBundles(data) {
+		bundles := splitBundles(data)
+		for i, b := range bundles {
 			x, err := a.verifyAddition(v, server, b)
+			if err != nil && len(bundles) > 1 {
+				err = fail(codeOf(err), fmt.Errorf("bundle %d of %d: %w", i+1, len(bundles), err), hintOf(err))
+			}
 			if err != nil {
 				return nil, nil, notAdded(place, err)
 			}
@@ -177,7 +181,7 @@ func (a *app) readAdditions(ctx context.Context, v *verify.Verifier, server stri
 // notAdded says of which place an error is.
 func notAdded(place string, err error) error {
 	place = withoutSecretsIfURL(place)
-	hint := cmp.Or(hintOf(err), "nothing was kept; look at it: mcpsign inspect "+quoteWords([]string{place}))
+	hint := cmp.Or(hintOf(err), formatHint(err, place), "nothing was kept; look at it: mcpsign inspect "+quoteWords([]string{place}))
 	return fail(codeOf(err), fmt.Errorf("%s: %w", lock.Visible(place), err), hint)
 }
 
@@ -207,7 +211,7 @@ func (a *app) verifyAddition(v *verify.Verifier, server string, data []byte) (ad
 	signer, st, err := v.Statement(data)
 	if err != nil {
 		code := ExitInvalid
-		if trust := (*verify.TrustError)(nil); errors.As(err, &trust) {
+		if codeOf(err) == ExitTrust {
 			code = ExitTrust
 		}
 		return x, fail(code, err, "")

@@ -69,7 +69,7 @@ func reasonCode(r verify.Reason) ExitCode {
 		return ExitWrong
 	case verify.Rollback, verify.Equivocation, verify.Expired, verify.Revoked:
 		return ExitOutdated
-	case verify.TrustMissing:
+	case verify.TrustMissing, verify.Unreadable:
 		return ExitTrust
 	}
 	return ExitYes // says why a verdict is a yes, or follows from another one
@@ -115,6 +115,7 @@ func codeOf(err error) ExitCode {
 	var (
 		f       *failure
 		trust   *verify.TrustError
+		format  *verify.FormatError
 		policy  *verify.PolicyError
 		file    *lock.ParseError
 		service *sign.ServiceError
@@ -126,7 +127,7 @@ func codeOf(err error) ExitCode {
 	switch {
 	case errors.As(err, &f):
 		return f.code
-	case errors.As(err, &trust):
+	case errors.As(err, &trust), errors.As(err, &format):
 		return ExitTrust
 	case errors.As(err, &policy), errors.As(err, &file):
 		return ExitUsage

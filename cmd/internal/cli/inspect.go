@@ -158,15 +158,32 @@ func (a *app) inspectBundles(name string, bundles [][]byte) error {
 	t := list.NewWriter()
 	t.SetStyle(list.StyleConnectedLight)
 	docs := []bundleDoc{}
-	for _, b := range bundles {
+	var bad error // the first that can't be shown; the others are
+	for i, b := range bundles {
 		u, err := verify.Inspect(b)
-		if err != nil {
-			return fail(ExitInvalid, fmt.Errorf("%s: %w", lock.Visible(name), err), "a bundle is what sign writes, a file *.sigstore.json")
+		if err == nil {
+			docs = append(docs, bundleDocument(u))
+			bundleTree(t, u)
+			continue
 		}
-		docs = append(docs, bundleDocument(u))
-		bundleTree(t, u)
+		if len(bundles) > 1 {
+			err = fmt.Errorf("bundle %d of %d: %w", i+1, len(bundles), err)
+		}
+		if bad == nil {
+			code, hint := ExitInvalid, "a bundle is what sign writes, a file *.sigstore.json"
+			if codeOf(err) == ExitTrust {
+				code, hint = ExitTrust, formatHint(err, name)
+			}
+			bad = fail(code, fmt.Errorf("%s: %w", lock.Visible(name), err), hint)
+		}
 	}
-	return a.emitTree(map[string]any{"status": notVerified, "bundles": docs}, t)
+	if len(docs) == 0 {
+		return bad
+	}
+	if err := a.emitTree(map[string]any{"status": notVerified, "bundles": docs}, t); err != nil {
+		return err
+	}
+	return bad
 }
 
 type (

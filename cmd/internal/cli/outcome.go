@@ -173,6 +173,8 @@ func (j *judgement) trustHint(err error) string {
 	switch {
 	case errors.As(err, &clock):
 		return "set the clock of this machine"
+	case j.formatHint() != "":
+		return j.formatHint()
 	case errors.As(err, &list):
 		return "get the newest revocation list of the signer: mcpsign add " + j.server + " FILE"
 	case j.decision.StatusMissing():
@@ -181,6 +183,17 @@ func (j *judgement) trustHint(err error) string {
 		return "restore " + evidenceDir + " from version control"
 	}
 	return "name the material with --key, --roots, --tsa-roots or --trusted-root"
+}
+
+// formatHint says what to do about the first bundle that can't be read, empty if
+// there is none.
+func (j *judgement) formatHint() string {
+	for _, d := range j.decision.Diagnostics() {
+		if hint := formatHint(d.Err, j.bundles...); hint != "" {
+			return hint
+		}
+	}
+	return ""
 }
 
 func (j *judgement) unsignedHint() string {

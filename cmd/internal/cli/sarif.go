@@ -206,6 +206,8 @@ func reasonText(r verify.Reason) string {
 		return "has no signature that applies"
 	case verify.BadSignature:
 		return "has evidence that does not verify"
+	case verify.Unreadable:
+		return "has evidence in a format that is not read"
 	case verify.WrongSigner:
 		return "is signed by someone else"
 	case verify.WrongServer:

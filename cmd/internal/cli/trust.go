@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
 	"errors"
@@ -273,7 +272,7 @@ func parseCertificates(name string, data []byte) ([]*x509.Certificate, error) {
 }
 
 // readBundles reads the bundles of the files: one each, or several as JSON
-// lines. Next is the command for when there is no such file.
+// lines, of which each is judged by itself. Next is the command for when there is no such file.
 func readBundles(names []string, next string) ([][]byte, error) {
 	var bundles [][]byte
 	for _, name := range names {
@@ -291,19 +290,4 @@ func readBundles(names []string, next string) ([][]byte, error) {
 		return nil, fail(ExitInternal, fmt.Errorf("%d bundles, at most %d are looked at", len(bundles), lock.MaxBundles), "name the bundles of this release only")
 	}
 	return bundles, nil
-}
-
-// splitBundles splits JSON lines. A bundle that is written over several lines
-// is one.
-func splitBundles(data []byte) [][]byte {
-	lines := bytes.Split(bytes.TrimSpace(data), []byte("\n"))
-	for _, l := range lines {
-		if l = bytes.TrimSpace(l); len(l) < 2 || l[0] != '{' || l[len(l)-1] != '}' {
-			return [][]byte{data}
-		}
-	}
-	if len(lines) == 1 {
-		return [][]byte{data}
-	}
-	return lines
 }
