@@ -108,6 +108,9 @@ func TestJunk(t *testing.T) {
 			want := make([]Reason, tt.junk)
 			for i := range want {
 				want[i] = Unreadable
+				if strings.HasPrefix(tt.name, "broken") {
+					want[i] = BadSignature
+				}
 			}
 			if tt.tooMany {
 				want = append(want, Unsigned)

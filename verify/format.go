@@ -46,7 +46,7 @@ func read(data []byte) (*sgbundle.Bundle, error) {
 	}
 	seen, err := outline(data)
 	if err != nil {
-		return nil, &FormatError{Err: clean("bundle", err), Fix: "fetch the bundle again: this is not JSON, or only a part of it"}
+		return nil, &FormatError{Err: clean("bundle", err), Fix: "fetch the bundle again, a file *.sigstore.json: this is not a JSON object, or only a part of one"}
 	}
 	if other := seen.other(); other != nil {
 		return nil, other
