@@ -107,8 +107,11 @@
 //
 // # Environment
 //
-// MCPSIGN_PASSWORD is the passphrase of private keys; a server that is started
-// does not see it. Headers name variables, --header 'Authorization: Bearer
+// MCPSIGN_PASSWORD is the passphrase of private keys. A server that is started
+// gets no variable that signs: MCPSIGN_*, COSIGN_*, ACTIONS_ID_TOKEN_* and the
+// like; an entry or a header that names one is refused. On Linux servers can't
+// read the environment of mcpsign either, but that of the shell above it they
+// can: where a job can sign, sign a file. Headers name variables, --header 'Authorization: Bearer
 // ${TOKEN}', or a file, 'Authorization: @FILE', which has to be given each time:
 // a lockfile can't have a file read. An ${input:ID} of VS Code is
 // MCPSIGN_INPUT_ID. SOURCE_DATE_EPOCH is the default for --sequence.
@@ -171,10 +174,11 @@ func userHome() (string, error) {
 }
 
 func main() {
+	exposed := cli.Hide()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cli.Run(ctx, cli.Process{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now,
-		System: systemFolder(), UserHome: userHome,
+		Exposed: exposed, System: systemFolder(), UserHome: userHome,
 	})
 	stop()
 	os.Exit(int(code))

@@ -24,6 +24,7 @@ type Process struct {
 	Stderr    io.Writer
 	LookupEnv func(string) (string, bool)
 	Now       func() time.Time
+	Exposed   error                  // what Hide returned
 	UserHome  func() (string, error) // the home folder by the user database; nil: it is not asked
 	System    string                 // folder of the system's policy, /etc/mcpsign say; empty for none
 }

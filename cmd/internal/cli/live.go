@@ -19,6 +19,7 @@ import (
 	"github.com/mcpsign/mcpsign/cmd/internal/hosts"
 	"github.com/mcpsign/mcpsign/cmd/internal/launch"
 	"github.com/mcpsign/mcpsign/cmd/internal/mcp"
+	"github.com/mcpsign/mcpsign/cmd/internal/secret"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -91,6 +92,9 @@ func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
 		if e, err = a.clientEntry(s.client); err != nil {
 			return nil, err
 		}
+	}
+	if err := noSigning(e.String(), e.Variables); err != nil {
+		return nil, err
 	}
 	if e.Transport == hosts.SSE {
 		return nil, fail(ExitServer, fmt.Errorf("%s has the HTTP transport of protocol version 2024-11-05, which is not supported", e), "see whether the server has an endpoint for streamable HTTP")
@@ -179,6 +183,10 @@ func (a *app) listRemote(ctx context.Context, r mcp.Remote) (*fetched, error) {
 }
 
 func (a *app) listStdio(ctx context.Context, c mcp.Command) (*fetched, error) {
+	if a.Exposed != nil && slices.ContainsFunc(os.Environ(), func(kv string) bool { name, _, _ := strings.Cut(kv, "="); return secret.Signing(name) }) {
+		return nil, fail(ExitInternal, fmt.Errorf("a server could read the environment of mcpsign, which has what signs: %w", a.Exposed),
+			"list in a job without it, with mcpsign list -o raw, and sign the file")
+	}
 	ran := launch.Before(ctx, launch.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env})
 	f, err := a.list(ctx, func(ctx context.Context) (*mcp.Listing, error) { return mcp.List(ctx, c) },
 		"run the command by itself and see whether it answers on standard output")
@@ -244,6 +252,9 @@ func (a *app) expandHeaders(list []lock.Header) (http.Header, []string, error) {
 	header := http.Header{}
 	env := map[string]bool{}
 	for _, h := range list {
+		if err := noSigning("the header "+lock.Visible(h.Name), variablesOf(h)); err != nil {
+			return nil, nil, err
+		}
 		value, err := a.expand(h, env)
 		if err != nil {
 			return nil, nil, err
@@ -259,6 +270,26 @@ func (a *app) expandHeaders(list []lock.Header) (http.Header, []string, error) {
 	}
 	slices.Sort(names)
 	return header, names, nil
+}
+
+// variablesOf returns the names of the variables in the value of a header.
+func variablesOf(h lock.Header) []string {
+	var names []string
+	for _, ref := range variable().FindAllString(h.Value, -1) {
+		names = append(names, ref[2:len(ref)-1])
+	}
+	return names
+}
+
+// noSigning refuses to give a server a variable that lets its holder sign. what
+// names the variables.
+func noSigning(what string, names []string) error {
+	for _, n := range names {
+		if secret.Signing(n) {
+			return usage("take it out: a server never gets what signs", fmt.Sprintf("%s names the environment variable %s, which lets its holder sign", what, lock.Visible(n)))
+		}
+	}
+	return nil
 }
 
 func (a *app) expand(h lock.Header, env map[string]bool) (string, error) {
