@@ -83,7 +83,7 @@ func loopback(host string) bool {
 
 // fetchClient lists an entry of a host's configuration.
 func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
-	if len(a.live.headers) > 0 {
+	if len(a.live.headers) > 0 && (s.recorded == nil || s.recorded.URL == "") {
 		return nil, usage("the entry says which headers are sent", "--header is for a URL")
 	}
 	e := s.entry
@@ -108,6 +108,9 @@ func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
 	if err != nil {
 		return nil, fail(ExitUsage, err, "set the variable, and export it")
 	}
+	if err := a.giveHeaders(resolved); err != nil {
+		return nil, err
+	}
 	var f *fetched
 	if resolved.URL != "" {
 		f, err = a.listRemote(ctx, mcp.Remote{URL: resolved.URL, Header: resolved.Header})
@@ -117,12 +120,50 @@ func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.recorded != nil {
+		f.launch = *s.recorded
+		f.notes = append(f.notes, a.recordedNotes(s)...)
+		return f, nil
+	}
 	f.launch = clientSource(e)
 	f.notes = append(append(f.notes, fmt.Sprintf("the entry is %s, and launches %s", e, showEntry(e))), e.Notes...)
 	if e.Disabled {
 		f.notes = append(f.notes, "the entry is disabled: the host does not start it")
 	}
 	return f, nil
+}
+
+// giveHeaders adds the headers of --header, which is for URLs that a lockfile
+// records.
+func (a *app) giveHeaders(l *hosts.Launch) error {
+	templates, err := parseHeaders(a.live.headers)
+	if err != nil {
+		return err
+	}
+	header, _, err := a.expandHeaders(templates)
+	for name, values := range header {
+		l.Header[name] = values
+	}
+	return err
+}
+
+// recordedNotes says that a recorded launch was used, and what of it is not
+// known here.
+func (a *app) recordedNotes(s source) []string {
+	notes := []string{fmt.Sprintf("%s is not configured here: what was launched is %s, as the lockfile records it", s, showEntry(s.entry))}
+	var unset []string
+	for _, name := range s.recorded.Env {
+		if _, ok := a.LookupEnv(name); !ok {
+			unset = append(unset, name)
+		}
+	}
+	if len(unset) > 0 {
+		notes = append(notes, "the lockfile records no values of variables, and these are not set here: "+listWords(unset))
+	}
+	if s.recorded.URL != "" {
+		notes = append(notes, "the lockfile does not record the headers of the entry: give them with --header")
+	}
+	return notes
 }
 
 // mayLaunchEntries asks whether the entries that a project's own configuration

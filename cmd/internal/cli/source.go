@@ -57,14 +57,15 @@ func (l *limit) Type() string { return "duration" }
 
 // A source says where a listing comes from. One of its parts is set.
 type source struct {
-	files   []string
-	command []string
-	url     string
-	client  string        // HOST/SERVER
-	headers []lock.Header // that the lockfile records
-	entry   *hosts.Entry  // of the client, as it was shown; nil: it is looked up
-	allowed bool          // someone has said that the client's entry may be launched
-	dir     string        // in which a command is started; empty: the working directory
+	files    []string
+	command  []string
+	url      string
+	client   string        // HOST/SERVER
+	headers  []lock.Header // that the lockfile records
+	entry    *hosts.Entry  // of the client, as it was shown; nil: it is looked up
+	recorded *lock.Source  // what entry was made of, where no client's configuration has it
+	allowed  bool          // someone has said that the client's entry may be launched
+	dir      string        // in which a command is started; empty: the working directory
 }
 
 // sourceOf splits the arguments of a command in the first n, none or NAME, and

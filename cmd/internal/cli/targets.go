@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mcpsign/mcpsign/cmd/internal/hosts"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -132,12 +133,7 @@ func (a *app) recorded(entry *lock.Server) target {
 	switch {
 	case from.Client != "":
 		t.source = source{client: from.Client, allowed: true} // by mayRun
-		var err error
-		if t.source.entry, err = a.clientEntry(from.Client); err == nil {
-			if note := launchNote(from, clientSource(t.source.entry)); note != "" {
-				err = fmt.Errorf("%s launches something else than when it was locked: %s", t.source, note)
-			}
-		}
+		err := a.findRecorded(&t.source, from)
 		t.err = fail(ExitServer, err, "see what the entry says now, and then: mcpsign "+a.command+" "+entry.Name+" "+t.source.String())
 	case from.URL != "":
 		t.source = source{url: from.URL}
@@ -148,6 +144,26 @@ func (a *app) recorded(entry *lock.Server) target {
 		t.err = fail(ExitServer, fmt.Errorf("%s was locked from files: no launch is recorded", entry.Name), "name a source: mcpsign "+a.command+" "+entry.Name+" SOURCE")
 	}
 	return t
+}
+
+// findRecorded puts the entry that the lockfile records into s. Where this
+// machine certainly has no such entry, as in CI, it is what the lockfile says
+// itself; one that can't be read is an error.
+func (a *app) findRecorded(s *source, from lock.Source) (err error) {
+	s.entry, err = a.clientEntry(from.Client)
+	if errors.As(err, new(*hosts.NotFoundError)) {
+		from.Artifacts = nil // they are read again
+		s.recorded = &from
+		s.entry, err = a.hosts().Recorded(from, a.lock)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if note := launchNote(from, clientSource(s.entry)); note != "" {
+		return fmt.Errorf("%s launches something else than when it was locked: %s", s, note)
+	}
+	return nil
 }
 
 // recordedHeaders returns the headers that the lockfile records, without those in
@@ -182,12 +198,16 @@ func (a *app) mayRun(targets []target) error {
 }
 
 // shown returns what a source that is recorded launches: of a client's entry,
-// what that says now.
+// what that says now, or what was recorded where there is none.
 func (s source) shown() shownLaunch {
 	if s.entry == nil {
 		return showSource(lock.Source{Command: s.command, URL: s.url, Headers: s.headers})
 	}
 	l := showEntry(s.entry)
+	if s.recorded != nil {
+		l.with = append(l.with, "as was recorded of "+s.String()+", which is not configured here")
+		return l
+	}
 	l.with = append(l.with, "as "+s.String()+" says in "+lock.Visible(s.entry.File))
 	return l
 }
