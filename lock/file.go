@@ -18,6 +18,13 @@ const Version = 1
 // MaxSequence is the largest sequence: an integer below 2^53.
 const MaxSequence = 1<<53 - 1
 
+// maxEvidence is how many signatures a server of a lockfile can have, one a
+// variant and signer: each names a bundle that a verifier reads and judges.
+const maxEvidence = MaxBundles
+
+// maxTrust is how many keys and roots one signature can rest on.
+const maxTrust = 16
+
 // A File is a lockfile: the definitions of servers that someone approved. It
 // is a record, not authority: where a policy asks for signatures it can only
 // forbid.
@@ -30,7 +37,7 @@ type Server struct {
 	Name     string     // chosen by the operator, as its publisher signs for it
 	Source   Source     // how it was launched
 	Info     Info       // what it said of itself
-	Evidence []Evidence // sorted by variant, signer; empty if nothing was signed
+	Evidence []Evidence // sorted by variant, signer; at most 64; empty if nothing was signed
 	Pins     []Pin      // sorted by kind, name, variant; at least one
 }
 
@@ -40,7 +47,7 @@ type Evidence struct {
 	Sequence uint64 // of the statement, 0 < n < 2^53
 	Signer   Signer
 	Bundle   Digest   // SHA-256 of the bundle's bytes
-	Trust    []Digest // SHA-256 of the keys, roots and trusted roots it was verified with, sorted
+	Trust    []Digest // SHA-256 of the keys, roots and trusted roots it was verified with, sorted; at most 16
 }
 
 // A Pin is one approved definition.
@@ -157,6 +164,9 @@ func (s *Server) check() error {
 			return fmt.Errorf("the server's own %s is no UTF-8", f.name)
 		}
 	}
+	if len(s.Evidence) > maxEvidence {
+		return fmt.Errorf("has %d signatures, at most %d are judged", len(s.Evidence), maxEvidence)
+	}
 	variants := make(map[string]bool)
 	for i, e := range s.Evidence {
 		if err := e.Signer.check(); err != nil {
@@ -171,6 +181,8 @@ func (s *Server) check() error {
 			return fmt.Errorf("variant %s is no UTF-8", Visible(e.Variant))
 		case e.Bundle.IsZero():
 			return fmt.Errorf("a signature names no bundle")
+		case len(e.Trust) > maxTrust:
+			return fmt.Errorf("a signature rests on %d keys and roots, at most %d are read", len(e.Trust), maxTrust)
 		case !slices.IsSortedFunc(e.Trust, Digest.Compare) || slices.Contains(e.Trust, Digest{}):
 			return fmt.Errorf("trust is not in order")
 		}

@@ -217,6 +217,8 @@ func TestParseRefuses(t *testing.T) {
 		{"unknown member of a signature", `"sequence": 17,`, `"sequence": 17, "x": 2,`, `unknown member "x"`},
 		{"unknown member of a signer", `"signer": {`, `"signer": {"x": "y",`, `unknown member "x"`},
 		{"unknown member of a pin", `"unsigned": true,`, `"unsigned": true, "score": 9,`, `unknown member "score"`},
+		{"65 signatures", `"signed": [`, `"signed": [` + strings.Repeat("{},", 64), "more than 64 signatures"},
+		{"17 keys of a signature", `"trust": []`, `"trust": [` + strings.Repeat(`"sha256:`+digest+`",`, 17) + `]`, "more than 16 keys and roots"},
 		{"a member twice", `"sequence": 17,`, `"sequence": 17, "sequence": 18,`, "duplicate_key"},
 		{"a conflict, ours", pinB, "<<<<<<< HEAD\n" + pinB, "conflict"},
 		{"a conflict, theirs", pinB, ">>>>>>> theirs\n" + pinB, "conflict"},
@@ -443,6 +445,26 @@ func TestFileLimits(t *testing.T) {
 	}
 	if _, err := lock.Parse(make([]byte, lock.MaxListing+1)); err == nil || !strings.Contains(err.Error(), "too_large") {
 		t.Errorf("a file of more than 64 MiB: %v", err)
+	}
+	for what, change := range map[string]func(s *lock.Server){
+		"64 signatures": func(s *lock.Server) {
+			for i := range 65 {
+				s.Evidence = append(s.Evidence, lock.Evidence{Variant: fmt.Sprintf("v%02d", i), Sequence: 1, Signer: ci("refs/tags/v1"), Bundle: number(2)})
+			}
+		},
+		"16 keys": func(s *lock.Server) {
+			e := lock.Evidence{Sequence: 1, Signer: ci("refs/tags/v1"), Bundle: number(2)}
+			for i := range 17 {
+				e.Trust = append(e.Trust, number(byte(i+1)))
+			}
+			s.Evidence = []lock.Evidence{e}
+		},
+	} {
+		f := file(tool(t, `{"name":"a"}`))
+		change(&f.Servers[0])
+		if _, err := f.Format(); err == nil {
+			t.Errorf("more than %s: written", what)
+		}
 	}
 	// A small file that would be a large one, were it in the form.
 	hostile := fmt.Appendf(nil, `{"version":1,"servers":[{"name":"x","pins":[{"kind":"tool","name":"a","unsigned":true,"digest":%q,"definition":%s}]}]}`,

@@ -120,7 +120,10 @@ func readServer(r *canonical.Reader) (Server, error) {
 		case "info":
 			s.Info, err = readInfo(r)
 		case "signed":
-			err = r.Array(func(int) error {
+			err = r.Array(func(i int) error {
+				if i == maxEvidence {
+					return r.Fail(canonical.TooMany, fmt.Sprintf("more than %d signatures", maxEvidence))
+				}
 				e, err := readEvidence(r)
 				s.Evidence = append(s.Evidence, e)
 				return err
@@ -160,7 +163,10 @@ func readEvidence(r *canonical.Reader) (Evidence, error) {
 		case "bundle":
 			e.Bundle, err = readDigest(r)
 		case "trust":
-			err = r.Array(func(int) error {
+			err = r.Array(func(i int) error {
+				if i == maxTrust {
+					return r.Fail(canonical.TooMany, fmt.Sprintf("more than %d keys and roots", maxTrust))
+				}
 				d, err := readDigest(r)
 				e.Trust = append(e.Trust, d)
 				return err

@@ -133,19 +133,17 @@
 //	15  signer, server, kind or launch is not the one allowed
 //	16  expired, revoked, rolled back, contradictory
 //	17  the lint has a finding that --fail-on names
+//	129, 130, 143  ended by SIGHUP, SIGINT (Ctrl-C), SIGTERM, within a second
 //
 // Where several apply, 14 wins over 16, 15, 13, 12, 10, 11 and 17, and these over
 // 1 to 6.
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
 	"os/user"
 	"path/filepath"
 	"runtime"
-	"syscall"
 	"time"
 
 	"github.com/mcpsign/mcpsign/cmd/internal/cli"
@@ -174,12 +172,8 @@ func userHome() (string, error) {
 }
 
 func main() {
-	exposed := cli.Hide()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Run(ctx, cli.Process{
+	os.Exit(int(cli.RunInterruptible(cli.Process{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now,
-		Exposed: exposed, System: systemFolder(), UserHome: userHome,
-	})
-	stop()
-	os.Exit(int(code))
+		Exposed: cli.Hide(), System: systemFolder(), UserHome: userHome,
+	})))
 }

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -63,6 +64,9 @@ func Run(ctx context.Context, p Process) ExitCode {
 	}
 	if err == nil {
 		return ExitYes
+	}
+	if i := (*interruption)(nil); errors.As(context.Cause(ctx), &i) {
+		err = fail(i.code(), i, "")
 	}
 	fmt.Fprintln(p.Stderr, "error:", oneLine(strings.TrimPrefix(err.Error(), "error: ")))
 	if hint := hintOf(err); hint != "" {

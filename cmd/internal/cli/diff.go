@@ -109,7 +109,10 @@ func (a *app) diffTwo(ctx context.Context, old, now source) error {
 		}
 		return a.report(r)
 	}
-	all := a.fetchAll(ctx, []target{{name: old.String(), source: old}, {name: now.String(), source: now}})
+	all, err := a.fetchAll(ctx, []target{{name: old.String(), source: old}, {name: now.String(), source: now}})
+	if err != nil {
+		return err
+	}
 	for _, f := range all {
 		if f.err != nil {
 			return f.err

@@ -44,7 +44,11 @@ func (a *app) digestCommand() *cobra.Command {
 				}
 				targets = []target{{name: s.String(), source: s}}
 			}
-			return a.emitDigests(a.fetchAll(cmd.Context(), targets), all.all)
+			fetched, err := a.fetchAll(cmd.Context(), targets)
+			if err != nil {
+				return err
+			}
+			return a.emitDigests(fetched, all.all)
 		},
 	}
 	cmd.Flags().StringVar(&canonical, "canonical", "", "print the canonical bytes of one definition (kind:name), without a newline; on a terminal in a spelling that shows all")

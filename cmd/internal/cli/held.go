@@ -68,7 +68,7 @@ func (a *app) held(of sighting) (*fetched, source, error) {
 		return nil, source{}, err
 	}
 	path := s.path(heldDir, of)
-	data, err := readFile(path, maxHeld)
+	data, err := readRegular(path, maxHeld)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, source{}, usage("check holds what a live server lists: mcpsign check "+server+" -- COMMAND", "no listing of "+server+" is held")
 	}

@@ -31,10 +31,12 @@ func TestMain(m *testing.M) {
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 		os.Exit(m.Run())
 	case "mcpsign":
-		os.Exit(int(Run(context.Background(), Process{
+		os.Exit(int(RunInterruptible(Process{
 			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now,
 		})))
 	case "ends":
+	case "stubborn":
+		stubborn()
 	case "hangs":
 		select {}
 	default:

@@ -33,7 +33,11 @@ starts a server needs no right to sign.
 			if err != nil {
 				return err
 			}
-			return a.emitListings(a.fetchAll(cmd.Context(), targets), all.all)
+			fetched, err := a.fetchAll(cmd.Context(), targets)
+			if err != nil {
+				return err
+			}
+			return a.emitListings(fetched, all.all)
 		},
 	}
 	all.add(cmd.Flags())

@@ -201,7 +201,7 @@ func (a *app) hosts() hosts.System {
 	home, _ := a.homeFolder()
 	return hosts.System{
 		OS: runtime.GOOS, Home: home, Dir: dir, LookupEnv: a.LookupEnv,
-		ReadFile: func(name string) ([]byte, error) { return readFile(name, hosts.MaxFile) },
+		ReadFile: func(name string) ([]byte, error) { return readRegular(name, hosts.MaxFile) },
 	}
 }
 

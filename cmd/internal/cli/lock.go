@@ -62,9 +62,13 @@ locked already is only compared: nothing changes, the exit code says what differ
 			if err != nil {
 				return err
 			}
+			fetched, err := a.fetchAll(cmd.Context(), targets)
+			if err != nil {
+				return err
+			}
 			r := st.report()
 			r.many = all.all
-			for _, f := range a.fetchAll(cmd.Context(), targets) {
+			for _, f := range fetched {
 				r.entries = append(r.entries, a.lockServer(cmd.Context(), st, f, &flags, from))
 			}
 			if err := a.reread(r); err != nil {

@@ -153,6 +153,15 @@ func readFile(name string, limit int64) ([]byte, error) {
 	return readAll(f, name, limit)
 }
 
+// readRegular is readFile for a path that nobody named to be read: anything but
+// a regular file is refused, as opening a FIFO waits for its other end.
+func readRegular(name string, limit int64) ([]byte, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", lock.Visible(name))
+	}
+	return readFile(name, limit)
+}
+
 func readAll(r io.Reader, name string, limit int64) ([]byte, error) {
 	data, err := readUpTo(r, limit)
 	if err == nil && int64(len(data)) > limit {

@@ -28,7 +28,7 @@ func newPlace(flag, name, what string, is func([]byte) error) (*place, error) {
 		return nil, fail(ExitInternal, err, "")
 	}
 	p := &place{root: root, name: filepath.Base(name)}
-	p.old, err = readFile(name, lock.MaxBundles*lock.MaxBundle)
+	p.old, err = readRegular(name, lock.MaxBundles*lock.MaxBundle)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return p, nil

@@ -125,7 +125,7 @@ func (a *app) seen(of sighting) (*sight, error) {
 func (s *state) seen(of sighting) (*sight, error) {
 	seen := &sight{Version: 1, Server: of.server, Lockfile: of.lockfile}
 	path := s.path(sequencesDir, of)
-	data, err := readFile(path, maxTrustFile)
+	data, err := readRegular(path, maxTrustFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = absent(path); err == nil {
 			return seen, nil

@@ -31,6 +31,7 @@ type store struct {
 	file *lock.File
 	had  bool // there is a lockfile
 
+	contents sync.Map // what content returned, by path: variants of a server have the same evidence
 	material sync.Map // what parseMaterial returned, by materialID: many servers have the same
 
 	// The folder of the evidence, opened when it is first read.
@@ -126,7 +127,7 @@ func (s *store) resolve(name string) (string, *lock.Server, error) {
 func openRegular(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", lock.Visible(name))
+		err = fmt.Errorf("%s is not a regular file", lock.Visible(name))
 	}
 	if err != nil {
 		return nil, err
@@ -140,9 +141,12 @@ func contentName(d lock.Digest) string { return "sha256-" + d.Hex() }
 // blobName is where content lies that the lockfile names.
 func blobName(d lock.Digest) string { return filepath.Join(evidenceDir, contentName(d)) }
 
-// content reads and closes a file whose name says its content. Path is for
-// errors, where it lies beside the lockfile.
+// content reads and closes a file whose name says its content, or returns what
+// it read of that path before. Path is where it lies beside the lockfile.
 func (s *store) content(f *os.File, path string, limit int64) ([]byte, error) {
+	if data, known := s.contents.Load(path); known {
+		return data.([]byte), f.Close()
+	}
 	data, err := readAll(f, path, limit)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err
@@ -156,6 +160,7 @@ func (s *store) content(f *os.File, path string, limit int64) ([]byte, error) {
 		return nil, fail(ExitInvalid, fmt.Errorf("%s was changed: its content is not what its name says", filepath.Join(filepath.Dir(s.path), path)),
 			"restore the file from version control")
 	}
+	s.contents.Store(path, data)
 	return data, nil
 }
 

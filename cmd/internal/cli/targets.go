@@ -49,14 +49,15 @@ func (a *app) gather(cmd *cobra.Command, list []string, f *allFlags) (*store, []
 	}
 	if !s.empty() { // the store has no say in it: both take a while, so both at once
 		var st *store
-		var fetched []fetch
 		g, ctx := errgroup.WithContext(cmd.Context())
 		g.Go(func() (err error) { st, err = a.openStore(); return err })
-		fetched = a.fetchAll(ctx, []target{{name: names[0], source: s}})
-		if err := g.Wait(); err != nil {
-			return nil, nil, err
+		fetched, stopped := a.fetchAll(ctx, []target{{name: names[0], source: s}})
+		err := g.Wait()
+		if err == nil && stopped != nil {
+			st.close()
+			err = stopped
 		}
-		return st, fetched, nil
+		return st, fetched, err
 	}
 	st, err := a.openStore()
 	if err != nil {
@@ -67,7 +68,11 @@ func (a *app) gather(cmd *cobra.Command, list []string, f *allFlags) (*store, []
 		st.close()
 		return nil, nil, err
 	}
-	return st, a.fetchAll(cmd.Context(), targets), nil
+	fetched, err := a.fetchAll(cmd.Context(), targets)
+	if err != nil {
+		st.close()
+	}
+	return st, fetched, err
 }
 
 // recordedTargets returns the servers whose launch is recorded somewhere: the
@@ -251,8 +256,9 @@ type fetch struct {
 }
 
 // fetchAll asks the targets, several at once, and returns what came of it in
-// their order. Notes are printed in that order too.
-func (a *app) fetchAll(ctx context.Context, targets []target) []fetch {
+// their order. Notes are printed in that order too. An error says that ctx was
+// canceled: nothing is known of the servers that were still asked then.
+func (a *app) fetchAll(ctx context.Context, targets []target) ([]fetch, error) {
 	all := make([]fetch, len(targets))
 	var done atomic.Int64
 	progress := len(targets) > 1 && isTerminal(a.Stderr)
@@ -274,6 +280,9 @@ func (a *app) fetchAll(ctx context.Context, targets []target) []fetch {
 	if progress {
 		fmt.Fprint(a.Stderr, "\r\x1b[K")
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	for _, f := range all {
 		if f.err != nil {
 			continue
@@ -285,5 +294,5 @@ func (a *app) fetchAll(ctx context.Context, targets []target) []fetch {
 			a.note(n)
 		}
 	}
-	return all
+	return all, nil
 }

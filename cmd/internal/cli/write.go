@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/mcpsign/mcpsign/lock"
 )
 
 // exclusive runs f while no other process changes the store.
@@ -18,12 +20,16 @@ func (s *store) exclusive(f func() error) error {
 		return err
 	}
 	name := filepath.Join(evidenceDir, "writer.lock")
-	// Opened in the folder first: a symbolic link out of it is an error.
-	file, err := s.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
+	// Made in the folder first: a symbolic link out of it is an error.
+	if _, err := s.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		file, err := s.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+		if err != nil {
+			return err
+		}
+		if err := file.Close(); err != nil {
+			return err
+		}
+	} else if err != nil {
 		return err
 	}
 	return locked(filepath.Join(s.root.Name(), name), func() error {
@@ -42,6 +48,9 @@ const patience = 10 * time.Second
 // afterwards.
 func locked(path string, f func() error) error {
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a FIFO waits for its other end
+			return fail(ExitInternal, fmt.Errorf("%s is not a regular file", lock.Visible(path)), "remove it: mcpsign makes a file of that name while it writes")
+		}
 		l := flock.New(path)
 		ok, err := l.TryLock()
 		if err != nil {

@@ -160,7 +160,9 @@ func TestBadFiles(t *testing.T) {
 		{"TOML too large", "codex", strings.Repeat("#\n", 1<<20), "more than 1048576 bytes"},
 		{"key of many parts", "codex", strings.Repeat("a.", 100_000) + "a = 1\n", "config.toml:1: more than 256 dots in a line"},
 		{"deep inline tables", "codex", "a = " + strings.Repeat("{a =\n", 100_000), "more than 1000 inline tables"},
-		{"deep arrays", "codex", "a = " + strings.Repeat("[", 100_000), "no TOML"},
+		{"deep arrays", "codex", "a = " + strings.Repeat("[", 1_000), "no TOML"},
+		{"deeper arrays", "codex", "a = " + strings.Repeat("[", 1_000_000), "more than 10000 opening brackets"},
+		{"deeper arrays on lines of their own", "codex", "a = " + strings.Repeat("[ #]\n", 200_000), "more than 10000 opening brackets"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

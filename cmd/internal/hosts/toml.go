@@ -10,12 +10,13 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// The library that reads TOML takes time that grows with the square of a key's parts and of the depth of inline tables:
-// these limits keep the worst file below a few seconds.
+// The library that reads TOML takes time that grows with the square of a key's parts and of the depth of inline tables,
+// and memory with each level of nesting. These limits keep the worst file below a few seconds and megabytes.
 const (
 	maxTOML       = 1 << 20 // bytes of a file
 	maxTOMLDots   = 256     // in one line
 	maxTOMLTables = 1000    // inline tables of a file
+	maxTOMLArrays = 10_000  // opening brackets of a file: each level of nesting costs the library a kilobyte of stack
 )
 
 // readTOML reads the servers of a TOML file. Names that occur twice, and what is no TOML, are the file's fault.
@@ -50,6 +51,9 @@ func checkTOML(data []byte) error {
 	}
 	if bytes.Count(data, []byte("{")) > maxTOMLTables {
 		return fmt.Errorf("has more than %d inline tables", maxTOMLTables)
+	}
+	if bytes.Count(data, []byte("[")) > maxTOMLArrays {
+		return fmt.Errorf("has more than %d opening brackets", maxTOMLArrays)
 	}
 	n := 0
 	for line := range bytes.Lines(data) {
