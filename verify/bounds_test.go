@@ -139,15 +139,25 @@ func TestCache(t *testing.T) {
 			t.Fatalf("%d outcomes are kept", len(v.verified))
 		}
 	}
-	// The same signature in many spellings, of 1 MiB each.
-	for i := range 40 {
-		padded := append([]byte(strings.Repeat(" ", lock.MaxBundle-len(good)-i)), good...)
-		if err := v.Decide(ask(listing(t, abc), padded)).SignedErr(); err != nil {
+	// One long statement in many spellings of its bundle.
+	var long []string
+	for i := range 1000 {
+		long = append(long, fmt.Sprintf(`{"name":"%d%s"}`, i, strings.Repeat("x", 500)))
+	}
+	text := `{"tools":[` + strings.Join(long, ",") + `]}`
+	good, full := p.sign(t, text), false
+	for i := range 120 {
+		before := v.kept
+		if err := v.Decide(ask(listing(t, text), append([]byte(strings.Repeat(" ", i)), good...))).SignedErr(); err != nil {
 			t.Fatal(err)
 		}
 		if v.kept > maxKept+lock.MaxBundle {
 			t.Fatalf("%d bytes are kept", v.kept)
 		}
+		full = full || v.kept < before
+	}
+	if !full {
+		t.Errorf("%d bytes are kept, and the limit was never met", v.kept)
 	}
 }
 

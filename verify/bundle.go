@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
 	"errors"
@@ -20,7 +19,6 @@ import (
 // timestamps all verify. Who signed is known; whether they may is not.
 type evidence struct {
 	bundle    lock.Digest
-	raw       []byte
 	signer    lock.Signer
 	statement *attest.Statement
 	surface   lock.Digest   // of a statement about definitions
@@ -52,7 +50,7 @@ func (m *material) verify(data []byte, d *domain) checked {
 
 func (m *material) verifyEntity(b *entity, data []byte, d *domain) (*evidence, *badEvidence) {
 	var no *badEvidence
-	e := &evidence{bundle: sha256.Sum256(data), raw: bytes.Clone(data)}
+	e := &evidence{bundle: sha256.Sum256(data)}
 	var result *sgverify.VerificationResult
 	if leaf := b.content.Certificate(); leaf == nil {
 		result, no = m.verifyKey(b, e)

@@ -13,6 +13,7 @@ import (
 // A counted is evidence that counts for a request, and whose it is.
 type counted struct {
 	*evidence
+	raw   []byte // as the request has it
 	by    *principal
 	bound bool // of the statement that was chosen: it names what is launched
 }
@@ -198,7 +199,7 @@ func (v *Verifier) by(id lock.Digest, data []byte, ps []*principal) (*counted, *
 		}
 		switch {
 		case c.bad == nil && p.accepts(c.evidence.signer):
-			return &counted{evidence: c.evidence, by: p}, nil
+			return &counted{evidence: c.evidence, raw: data, by: p}, nil
 		case c.bad == nil:
 			c.bad = &badEvidence{WrongSigner, c.evidence.signer, fmt.Errorf("signed by %s", c.evidence.signer)}
 		case c.bad.reason == WrongSigner && p.accepts(c.bad.signer):

@@ -47,7 +47,7 @@ type Request struct {
 	Lock    *lock.Server // nil: nothing is pinned
 	Source  lock.Source  // how the server is launched, and what was read of that, see Decision.Compares; the zero Source is bound to nothing
 	Doubt   string       // why something else may have been launched than Source says, for people; empty: there is no reason. With one no release names the launch, see Decision.Compares
-	Bundles [][]byte     // candidates of any kind; the first 64, with those of the listing after them, are looked at: put first what was kept
+	Bundles [][]byte     // candidates of any kind; the first 64, with those of the listing after them, are looked at: put first what was kept; the Decision holds on to their bytes
 	Seen    []HighWater  // of this server, from earlier decisions
 	At      time.Time    // now; the zero time is an error
 	Latest  time.Time    // the latest verified time of earlier decisions; a clock that is 5 minutes behind is an error

@@ -66,10 +66,10 @@ type checked struct {
 }
 
 // The limits of the outcomes that are kept: how many, and the bytes of the
-// good bundles among them.
+// statements among them, as many as the bundles of one decision can have.
 const (
 	maxCached = 4096
-	maxKept   = 16 << 20
+	maxKept   = lock.MaxBundles * lock.MaxBundle
 )
 
 // New returns a Verifier by a policy, which may be nil, and by every one of
@@ -122,7 +122,7 @@ func (v *Verifier) check(id lock.Digest, data []byte, d *domain) checked {
 		v.kept = 0
 	}
 	if c.bad == nil {
-		v.kept += len(data)
+		v.kept += len(c.evidence.statement.Bytes())
 	}
 	v.verified[at] = c
 	return c

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -65,8 +64,8 @@ func Run(ctx context.Context, p Process) ExitCode {
 	if err == nil {
 		return ExitYes
 	}
-	if i := (*interruption)(nil); errors.As(context.Cause(ctx), &i) {
-		err = fail(i.code(), i, "")
+	if signal := interrupted(ctx); signal != nil {
+		err = signal
 	}
 	fmt.Fprintln(p.Stderr, "error:", oneLine(strings.TrimPrefix(err.Error(), "error: ")))
 	if hint := hintOf(err); hint != "" {

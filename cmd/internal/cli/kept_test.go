@@ -267,7 +267,7 @@ func TestPipeIsNoEvidence(t *testing.T) {
 		if out, err := exec.Command(mkfifo, name).CombinedOutput(); err != nil {
 			t.Fatalf("mkfifo: %v\n%s", err, out)
 		}
-		if r := u.run("verify"); r.code == ExitYes || !strings.Contains(r.stderr, "is no regular file") {
+		if r := u.run("verify"); r.code == ExitYes || !strings.Contains(r.stderr, "is not a regular file") {
 			t.Errorf("with a pipe for %s: exit %d\n%s", name, r.code, r.stderr)
 		}
 		if err := os.Remove(name); err != nil {

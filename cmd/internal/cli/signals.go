@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -24,6 +25,15 @@ func (i *interruption) Error() string { return "interrupted by " + i.name }
 
 // code is what a shell reports of a process that the signal has ended.
 func (i *interruption) code() ExitCode { return ExitCode(128 + int(i.number)) }
+
+// interrupted returns the signal that has canceled ctx as a failure without a
+// hint, nil if none has.
+func interrupted(ctx context.Context) error {
+	if i := (*interruption)(nil); errors.As(context.Cause(ctx), &i) {
+		return fail(i.code(), i, "")
+	}
+	return nil
+}
 
 func interruptions() []interruption {
 	return []interruption{{"SIGINT", syscall.SIGINT}, {"SIGTERM", syscall.SIGTERM}, {"SIGHUP", syscall.SIGHUP}}

@@ -256,8 +256,8 @@ type fetch struct {
 }
 
 // fetchAll asks the targets, several at once, and returns what came of it in
-// their order. Notes are printed in that order too. An error says that ctx was
-// canceled: nothing is known of the servers that were still asked then.
+// their order. Notes are printed in that order too. An error says that a
+// signal came: nothing is known of the servers that were still asked then.
 func (a *app) fetchAll(ctx context.Context, targets []target) ([]fetch, error) {
 	all := make([]fetch, len(targets))
 	var done atomic.Int64
@@ -280,8 +280,8 @@ func (a *app) fetchAll(ctx context.Context, targets []target) ([]fetch, error) {
 	if progress {
 		fmt.Fprint(a.Stderr, "\r\x1b[K")
 	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	if err := interrupted(ctx); err != nil {
+		return nil, err
 	}
 	for _, f := range all {
 		if f.err != nil {
