@@ -22,6 +22,9 @@ const MaxSequence = 1<<53 - 1
 // variant and signer: each names a bundle that a verifier reads and judges.
 const maxEvidence = MaxBundles
 
+// maxServers is how many servers a lockfile can have.
+const maxServers = 10_000
+
 // maxTrust is how many keys and roots one signature can rest on.
 const maxTrust = 16
 
@@ -29,7 +32,7 @@ const maxTrust = 16
 // is a record, not authority: where a policy asks for signatures it can only
 // forbid.
 type File struct {
-	Servers []Server // sorted by name
+	Servers []Server // sorted by name, at most 10,000
 }
 
 // A Server is what was approved of one server.
@@ -134,6 +137,9 @@ func CheckName(name string) error {
 func (f *File) check() error {
 	if len(f.Servers) == 0 {
 		return fmt.Errorf("has no servers")
+	}
+	if len(f.Servers) > maxServers {
+		return fmt.Errorf("has %d servers, at most %d are read", len(f.Servers), maxServers)
 	}
 	for i := range f.Servers {
 		s := &f.Servers[i]

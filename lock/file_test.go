@@ -210,6 +210,7 @@ func TestParseRefuses(t *testing.T) {
 		{"another version", `"version": 1`, `"version": 2`, "version 2 is not known"},
 		{"a version that is no number", `"version": 1`, `"version": "1"`, "expected a number"},
 		{"a version in another spelling", `"version": 1`, `"version": 1.0`, "not in the form"},
+		{"10,001 servers", `"servers": [`, `"servers": [` + strings.Repeat("{},", 10_000), "more than 10000 servers"},
 		{"no servers", smallest, "{\n  \"version\": 1,\n  \"servers\": []\n}\n", "no servers"},
 		{"servers missing", smallest, "{\n  \"version\": 1\n}\n", "no servers"},
 		{"unknown member", `"version": 1,`, `"version": 1, "x": 2,`, `unknown member "x"`},

@@ -93,7 +93,10 @@ func (f *File) read(r *canonical.Reader) error {
 				err = fmt.Errorf("format version %s is not known, only %d", version, Version)
 			}
 		case "servers":
-			err = r.Array(func(int) error {
+			err = r.Array(func(i int) error {
+				if i == maxServers {
+					return r.Fail(canonical.TooMany, fmt.Sprintf("more than %d servers", maxServers))
+				}
 				s, err := readServer(r)
 				f.Servers = append(f.Servers, s)
 				return err

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -201,7 +202,7 @@ func ParsePolicy(name string, data []byte) (*Policy, error) {
 		return nil, err
 	}
 	tokens := lexer.Tokenize(string(data))
-	if err := p.depth(tokens); err != nil {
+	if err := cmp.Or(p.depth(tokens), p.width(tokens)); err != nil {
 		return nil, err
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // mapping refuses those

@@ -230,6 +230,10 @@ func TestRefusePolicy(t *testing.T) {
 		{"nested flows", strings.Repeat("[", 100000), "1:9: nested too deeply"},
 		{"nested flows after their ends", strings.Repeat("]", 1000) + strings.Repeat("[", 100000), "1:1009: nested too deeply"},
 		{"nested mappings", strings.Repeat("{a: ", 100000), "1:33: nested too deeply"},
+		{"many members", strings.Repeat("a: 1\n", 100000), "2001:2: more than 2000 members"},
+		{"many members of a flow", "{" + strings.Repeat("a: 1, ", 100000) + "}", "more than 2000 members"},
+		{"many members of many lengths", "x:\n" + strings.Repeat(" a: 1\n bc:\n  - d: 1\n", 10000), "more than 2000 members"},
+		{"many documents", strings.Repeat("---\n", 100000), "2:1: want one document"},
 		{"nested entries", strings.Repeat("- ", 100000), "1:17: nested too deeply"},
 		{"many rules", head + strings.Repeat("- servers: [a]\n  pinnedOnly: x\n", 10_001), "3:1: more than 10000 elements"},
 	} {

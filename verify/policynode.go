@@ -81,6 +81,51 @@ func (p *policyParser) depth(tokens token.Tokens) error {
 	return nil
 }
 
+// width keeps from the parser what takes it a time that grows with the square:
+// many members of one mapping, and many documents.
+func (p *policyParser) width(tokens token.Tokens) error {
+	const limit = 2000
+	members := map[int]int{} // of the mappings that are open, by the column of their keys; 0 for all flows
+	flow, documents := 0, 0
+	at := func(column int) {
+		for c := range members {
+			if c > column {
+				delete(members, c)
+			}
+		}
+	}
+	for _, t := range tokens {
+		column := t.Position.Column
+		switch t.Type {
+		case token.DocumentHeaderType:
+			documents++
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			if flow = max(0, flow-1); flow == 0 {
+				delete(members, 0)
+			}
+		case token.SequenceEntryType:
+			at(column)
+		case token.MappingValueType:
+			if flow > 0 {
+				column = 0
+			} else if t.Prev != nil {
+				column = t.Prev.Position.Column
+				at(column)
+			}
+			members[column]++
+		}
+		switch {
+		case documents > 1:
+			return p.at(t, "want one document")
+		case members[column] > limit:
+			return p.at(t, "more than %d members", limit)
+		}
+	}
+	return nil
+}
+
 func (p *policyParser) syntax(err error) error {
 	var located interface {
 		GetToken() *token.Token

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -182,23 +183,24 @@ func (a *app) show(j *judgement, pinned *lock.Server, file *lock.File) error {
 	if err != nil {
 		return err
 	}
-	w := &strings.Builder{}
-	reviewText(w, j, pinned.Source, file, false)
-	j.signersText(w, pinned.Evidence)
-	fmt.Fprintf(w, "listing  %s\n", digest)
-	return a.display(w.String())
+	return a.display(func(w io.Writer) {
+		reviewText(w, j, pinned.Source, file, false)
+		j.signersText(w, pinned.Evidence)
+		fmt.Fprintf(w, "listing  %s\n", digest)
+	})
 }
 
 // display shows a text that someone has to read. Standard output is for the
 // result, if that is for a program; and if it goes to a file, whoever is asked at
 // the terminal would not see it.
-func (a *app) display(text string) error {
+func (a *app) display(text func(io.Writer)) error {
 	out := a.Stdout
 	if stdout, ok := out.(*output); !a.wants(formatText) || ok && !stdout.terminal() && isTerminal(a.Stderr) {
 		out = a.Stderr
 	}
-	_, err := io.WriteString(out, text)
-	return err
+	w := bufio.NewWriterSize(out, 64<<10)
+	text(w)
+	return w.Flush()
 }
 
 // pinned returns what is pinned of the server, which may be nothing.

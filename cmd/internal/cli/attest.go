@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -115,9 +114,7 @@ func (a *app) readStatement(name string) (*attest.Statement, error) {
 	if err := a.current(st); err != nil {
 		return nil, err
 	}
-	w := &strings.Builder{}
-	statementText(w, st)
-	if err := a.display(w.String()); err != nil {
+	if err := a.display(func(w io.Writer) { statementText(w, st) }); err != nil {
 		return nil, err
 	}
 	if isTerminal(a.Stdin) && isTerminal(a.Stderr) && !a.yes("Sign exactly this? [y/N] ") {

@@ -125,6 +125,7 @@ func (a *app) pack(out string, authority []string) error {
 	if k, err = kit.Parse(data); err != nil { // in order, and a proof that it can be unpacked
 		return err
 	}
+	st.file = k.Lock // the same again: one of the two can go
 	doc, err := kitDocument(out, data, k)
 	if err != nil {
 		return err

@@ -27,8 +27,8 @@ type (
 		Severity string      `json:"severity"`
 		Effects  []effectDoc `json:"effects,omitempty"`
 		VariesBy string      `json:"variesBy,omitempty"` // a time, a path ... that may be another at every start
-		Old      *string     `json:"old,omitempty"`      // canonical JSON
-		New      *string     `json:"new,omitempty"`
+		Old      jsonText    `json:"old,omitempty"`      // canonical JSON
+		New      jsonText    `json:"new,omitempty"`
 	}
 	effectDoc struct {
 		Code   string `json:"code"`
@@ -47,7 +47,7 @@ func changeDocs(changes []lock.Change) []changeDoc {
 func fieldDocs(fields []lock.Field) []fieldDoc {
 	var docs []fieldDoc
 	for _, f := range fields {
-		d := fieldDoc{Pointer: f.Pointer, Severity: f.Severity.String(), VariesBy: variesBy(f), Old: jsonText(f.Old), New: jsonText(f.New)}
+		d := fieldDoc{Pointer: f.Pointer, Severity: f.Severity.String(), VariesBy: variesBy(f), Old: f.Old, New: f.New}
 		for _, x := range f.Effects {
 			d.Effects = append(d.Effects, effectDoc{string(x.Code), x.Detail})
 		}
@@ -56,13 +56,12 @@ func fieldDocs(fields []lock.Field) []fieldDoc {
 	return docs
 }
 
-func jsonText(form []byte) *string {
-	if form == nil {
-		return nil
-	}
-	s := string(form)
-	return &s
-}
+// jsonText is JSON that becomes a string in the JSON of a report, when that is
+// written and not before: it can have megabytes.
+type jsonText []byte
+
+// MarshalText implements encoding.TextMarshaler.
+func (j jsonText) MarshalText() ([]byte, error) { return j, nil }
 
 // changeNote says what kind of change it is, to stand behind a name.
 func changeNote(c lock.Change) string { return changeNoteAs(c, lock.Visible) }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -298,4 +299,10 @@ func TestRealServers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler: tests read reports.
+func (j *jsonText) UnmarshalText(text []byte) error {
+	*j = bytes.Clone(text)
+	return nil
 }

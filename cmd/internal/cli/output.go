@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -72,28 +73,40 @@ type form struct {
 // emit writes a result to every place that -o names.
 func (a *app) emit(f form) error {
 	for _, s := range a.sinks {
-		var b bytes.Buffer
-		var err error
-		switch s.format {
-		case formatText:
-			f.text(&b)
-		case formatRaw:
-			f.raw(&b)
-		case formatJSON:
-			err = a.writeJSON(&b, f.document())
-		case formatSARIF:
-			err = f.report.sarif(&b)
-		case formatMarkdown:
-			f.report.markdown(&b)
+		var file bytes.Buffer
+		to := io.Writer(&file)
+		if s.file == "" {
+			to = a.Stdout
 		}
-		if err == nil && s.file == "" {
-			_, _ = a.Stdout.Write(b.Bytes()) // it remembers an error, which Run returns if nothing is worse
-		} else if err == nil {
-			err = s.write(b.Bytes())
+		w := bufio.NewWriterSize(to, 64<<10) // results of many megabytes are not collected first
+		err := a.write(w, s.format, f)
+		if flushed := w.Flush(); s.file != "" && err == nil { // standard output remembers an error, which Run returns if nothing is worse
+			err = flushed
+		}
+		if s.file != "" && err == nil {
+			err = s.write(file.Bytes())
 		}
 		if err != nil {
 			return fail(ExitInternal, fmt.Errorf("the result as %s: %w", s.format, err), "")
 		}
+	}
+	return nil
+}
+
+// write writes a result in one format. What w could not take it says when it is
+// flushed.
+func (a *app) write(w *bufio.Writer, format string, f form) error {
+	switch format {
+	case formatText:
+		f.text(w)
+	case formatRaw:
+		f.raw(w)
+	case formatJSON:
+		return a.writeJSON(w, f.document())
+	case formatSARIF:
+		return f.report.sarif(w)
+	case formatMarkdown:
+		f.report.markdown(w)
 	}
 	return nil
 }
@@ -110,13 +123,46 @@ func (s sink) write(data []byte) error {
 
 // writeJSON writes one JSON document that begins with the command's name, in a
 // spelling in which every character shows: terminals get to see it as well.
-func (a *app) writeJSON(w io.Writer, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
+func (a *app) writeJSON(w *bufio.Writer, v any) error {
+	fmt.Fprintf(w, "{\n  \"command\": \"%s\",\n", a.command)
+	many, ok := v.(*manyDocs)
+	if !ok {
+		return visibleJSON(w, v, "", "{\n", "\n")
+	}
+	start, end := "  \"servers\": [", "]\n}\n"
+	for i := range many.count {
+		w.WriteString(start + "\n    ")
+		if err := visibleJSON(w, many.document(i), "    ", "", ""); err != nil {
+			return err
+		}
+		start, end = ",", "\n  ]\n}\n"
+	}
+	if many.count == 0 {
+		w.WriteString(start)
+	}
+	w.WriteString(end)
+	return nil
+}
+
+// manyDocs is the JSON of many servers, {"servers": [...]}, of which one is made
+// at a time.
+type manyDocs struct {
+	count    int
+	document func(i int) any
+}
+
+// visibleJSON writes a document without the text that it starts with, and with
+// another one behind it.
+func visibleJSON(w *bufio.Writer, v any, prefix, without, behind string) error {
+	data, err := json.MarshalIndent(v, prefix, "  ")
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "{\n  \"command\": \"%s\",\n%s\n", a.command, lock.VisibleJSON(bytes.TrimPrefix(data, []byte("{\n"))))
-	return err
+	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte(without))) { // a string ends on its line
+		w.WriteString(lock.VisibleJSON(line))
+	}
+	w.WriteString(behind)
+	return nil
 }
 
 // output is standard output. It remembers that something could not be written,
@@ -177,8 +223,8 @@ func readAll(r io.Reader, name string, limit int64) ([]byte, error) {
 func readUpTo(r io.Reader, limit int64) ([]byte, error) {
 	var b bytes.Buffer
 	if f, ok := r.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() <= limit {
-			b.Grow(int(info.Size()) + bytes.MinRead) // so that it does not grow in steps
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			b.Grow(int(min(info.Size(), limit+1)) + bytes.MinRead) // so that it does not grow in steps
 		}
 	}
 	_, err := b.ReadFrom(io.LimitReader(r, limit+1))

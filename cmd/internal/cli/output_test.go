@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -32,7 +33,8 @@ func TestWriteJSON(t *testing.T) {
 	const name = "get\x1b[31m\u202e\u200b\U000E0041\u009b\\<é>\n"
 	var out bytes.Buffer
 	a := &app{command: "list"}
-	if err := a.writeJSON(&out, map[string]string{"name": name}); err != nil {
+	w := bufio.NewWriter(&out)
+	if err := errors.Join(a.writeJSON(w, map[string]string{"name": name}), w.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range out.String() {
@@ -43,6 +45,34 @@ func TestWriteJSON(t *testing.T) {
 	var got map[string]string
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got["name"] != name || got["command"] != "list" {
 		t.Errorf("%q: %q, %v", out.String(), got["name"], err)
+	}
+}
+
+// TestManyDocs checks that documents written one by one are the same JSON as all
+// at once.
+func TestManyDocs(t *testing.T) {
+	for n := range 3 {
+		type doc struct {
+			Name string         `json:"name"`
+			More map[string]any `json:"more"`
+		}
+		docs := []doc{{"a\u202e", map[string]any{"x": []int{1, 2}}}, {"b", map[string]any{}}}[:n]
+		var one, all bytes.Buffer
+		a := &app{command: "verify"}
+		for out, v := range map[*bytes.Buffer]any{
+			&one: &manyDocs{n, func(i int) any { return docs[i] }},
+			&all: struct {
+				Servers []doc `json:"servers"`
+			}{docs},
+		} {
+			w := bufio.NewWriter(out)
+			if err := errors.Join(a.writeJSON(w, v), w.Flush()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if one.String() != all.String() {
+			t.Errorf("%d documents: got\n%swant\n%s", n, one.String(), all.String())
+		}
 	}
 }
 

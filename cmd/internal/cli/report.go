@@ -102,11 +102,10 @@ func (r *report) text(w io.Writer) {
 }
 
 func (r *report) document() any {
-	docs := []reportDoc{}
-	for _, e := range r.entries {
-		docs = append(docs, e.document())
+	if !r.many && len(r.entries) == 1 {
+		return r.entries[0].document()
 	}
-	return oneOrMany(docs, r.many || len(docs) != 1)
+	return &manyDocs{len(r.entries), func(i int) any { return r.entries[i].document() }}
 }
 
 // title names the server, and its lockfile if there are several.

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -162,10 +162,10 @@ func (a *app) showReview(j *judgement, file *lock.File, st *attest.Statement) er
 	if err != nil {
 		return err
 	}
-	w := &strings.Builder{}
-	reviewText(w, j, j.launch, file, true)
-	j.signersText(w, j.decision.Evidence())
-	statementText(w, st)
-	fmt.Fprintf(w, "listing  %s\n", digest)
-	return a.display(w.String())
+	return a.display(func(w io.Writer) {
+		reviewText(w, j, j.launch, file, true)
+		j.signersText(w, j.decision.Evidence())
+		statementText(w, st)
+		fmt.Fprintf(w, "listing  %s\n", digest)
+	})
 }

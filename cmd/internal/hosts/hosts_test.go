@@ -152,6 +152,7 @@ func TestBadFiles(t *testing.T) {
 		{"trailing text", "gemini", `{}} x`, "no JSON"},
 		{"cut off", "cursor", `{"x": {`, "no JSON"},
 		{"too deep", "cursor", strings.Repeat("[", 1<<20), "more than 50000 objects and arrays"},
+		{"too many values", "vscode", `{"x": [` + strings.Repeat("1,", 1_000_000) + "1]}", "more than 200000 commas"},
 		{"too large", "claude-code", strings.Repeat(" ", hosts.MaxFile), "more than 16777216 bytes"},
 		{"table twice", "codex", table + table, "config.toml:4: no TOML: Key 'mcp_servers.x' has already been defined"},
 		{"key twice", "codex", "[mcp_servers.x]\ncommand = \"a\"\ncommand = \"b\"\n", "config.toml:3: no TOML: Key 'mcp_servers.x.command'"},

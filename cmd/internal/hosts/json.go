@@ -10,8 +10,12 @@ import (
 	"github.com/mcpsign/mcpsign/internal/canonical"
 )
 
-// maxNested bounds the objects and arrays of a file with comments: the library that removes those recurses for each.
-const maxNested = 50_000
+// The limits of a file with comments: the library that removes those recurses for each object and array, and keeps a
+// few hundred bytes for each value.
+const (
+	maxNested = 50_000
+	maxCommas = 200_000
+)
 
 // readJSON reads the servers of a JSON file. A fault of one entry is that entry's; names that occur twice, and what is
 // no JSON, are the file's.
@@ -155,6 +159,9 @@ func readTexts(r *canonical.Reader) (map[string]string, error) {
 func withoutComments(data []byte) ([]byte, error) {
 	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) > maxNested {
 		return nil, fmt.Errorf("has more than %d objects and arrays", maxNested)
+	}
+	if bytes.Count(data, []byte(",")) > maxCommas {
+		return nil, fmt.Errorf("has more than %d commas", maxCommas)
 	}
 	out, err := hujson.Standardize(bytes.Clone(data))
 	if err != nil {
