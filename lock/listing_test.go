@@ -76,6 +76,42 @@ func TestParseListing(t *testing.T) {
 	}
 }
 
+// A page whose next one is missing is said; one that repeats an earlier page and
+// its cursor is the end.
+func TestParseListingPages(t *testing.T) {
+	const a, b, null = `{"name":"a","x":{"y":1,"z":2}}`, `{"name":"b"}`, `{"name":""}`
+	for _, c := range []struct {
+		name, want, partial string
+		texts               []string
+	}{
+		{"no end", "tool:a tool:b", "tool", []string{`{"tools":[` + a + `],"nextCursor":"x"}`, `{"tools":[` + b + `],"nextCursor":"y"}`}},
+		{"an end", "tool:a tool:b", "", []string{`{"tools":[` + a + `],"nextCursor":"x"}`, `{"tools":[` + b + `]}`}},
+		{"the end first", "tool:a tool:b", "", []string{`{"tools":[` + b + `]}`, `{"tools":[` + a + `],"nextCursor":"x"}`}},
+		{"two kinds", "prompt:p tool:a", "prompt", []string{`{"tools":[` + a + `]}`, `{"prompts":[{"name":"p"}],"nextCursor":""}`}},
+		{"instructions have no pages", "instructions: tool:a", "tool", []string{`{"tools":[` + a + `],"instructions":"","nextCursor":""}`}},
+		{"repeated", "tool:a tool:b", "", []string{`{"tools":[` + a + `,` + b + `],"nextCursor":""}`, `{"nextCursor":"","tools":[` + b + `,{"x":{"z":2,"y":1},"name":"a","_meta":{}}]}`}},
+		{"repeated in another spelling", "tool:a", "", []string{`{"tools":[` + a + `],"nextCursor":"x"}`, `{"tools":[` + a + `],"nextCursor":"\u0078"}`}},
+		{"repeated with what has no digest", "| missing_name tool:#0", "", []string{`{"tools":[` + null + `],"nextCursor":""}`, `{"tools":[` + null + `],"nextCursor":""}`}},
+		{"repeated later", "tool:a tool:b", "", []string{`{"tools":[` + a + `],"nextCursor":"1"}`, `{"tools":[` + b + `],"nextCursor":"2"}`, `{"tools":[` + a + `],"nextCursor":"1"}`}},
+		{"another cursor", "| duplicate_name tool:a#0 duplicate_name tool:a#1", "tool", []string{`{"tools":[` + a + `],"nextCursor":""}`, `{"tools":[` + a + `],"nextCursor":"x"}`}},
+		{"another page", "tool:a tool:b", "tool", []string{`{"tools":[` + a + `],"nextCursor":""}`, `{"tools":[` + b + `],"nextCursor":""}`}},
+		{"no cursor", "| duplicate_name tool:a#0 duplicate_name tool:a#1", "", []string{`{"tools":[` + a + `]}`, `{"tools":[` + a + `]}`}},
+		{"of another kind", "prompt:b tool:b", "prompt tool", []string{`{"tools":[` + b + `],"nextCursor":""}`, `{"prompts":[` + b + `],"nextCursor":""}`}},
+	} {
+		l := listing(t, c.texts...)
+		if got := summary(l); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+		var partial []string
+		for _, k := range l.Partial {
+			partial = append(partial, string(k))
+		}
+		if got := strings.Join(partial, " "); got != c.partial {
+			t.Errorf("%s: partial %q, want %q", c.name, got, c.partial)
+		}
+	}
+}
+
 func TestParseListingServer(t *testing.T) {
 	for _, c := range []struct{ text, name, version, protocol string }{
 		{initialize, "weather", "1.4.2", "2025-11-25"},

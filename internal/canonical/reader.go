@@ -149,10 +149,21 @@ func (r *Reader) Bool() (bool, error) {
 	return string(v) == "true", err
 }
 
+// types names the types of values by their first byte, but for numbers.
+var types = map[byte]string{'{': "an object", '[': "an array", '"': "a string", 't': "true or false", 'f': "true or false", 'n': "null", 0: "nothing"}
+
+// expected says which type was wanted, and which there is.
+func expected(want string, first byte) string {
+	found, ok := types[first]
+	if !ok {
+		found = "a number"
+	}
+	return "expected " + want + ", found " + found
+}
+
 // mismatch is the error for a value of another type than the one wanted.
 func (r *Reader) mismatch(want string) error {
-	r.peek()
-	e := &Error{Code: Syntax, Pointer: r.Pointer(), Offset: r.pos, Detail: "expected " + want}
+	e := &Error{Code: Syntax, Pointer: r.Pointer(), Offset: r.pos, Detail: expected(want, r.peek())}
 	if err := r.Skip(); err != nil {
 		return err
 	}
@@ -315,7 +326,7 @@ func (r *Reader) tolerant(open byte, mismatch Code) (canonical []byte, refused *
 		refused.Offset -= start
 		p.fault = nil
 	case first != open:
-		refused = &Error{Code: mismatch, Detail: "starts with " + strconv.QuoteToASCII(string(rune(first)))}
+		refused = &Error{Code: mismatch, Detail: expected(types[open], first)}
 	case p.pos-start > MaxSize && !r.Indented || len(canonical) > MaxSize:
 		refused = &Error{Code: TooLarge, Detail: "more than " + itoa(MaxSize) + " bytes"}
 	}

@@ -1,6 +1,7 @@
 package canonical_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -144,7 +145,7 @@ func TestReaderMismatch(t *testing.T) {
 				continue
 			}
 			wantFault(t, err, canonical.Syntax, "/a", len(`{"a": `))
-			if e := fault(t, err); e.Detail != "expected "+want {
+			if e := fault(t, err); e.Detail != "expected "+want+", found "+cmp.Or(is, "null") {
 				t.Errorf("%s: got %q", value, e.Detail)
 			}
 		}
@@ -226,8 +227,8 @@ func TestReaderDefinitions(t *testing.T) {
 		{`{"name":7}`, ` refused: missing_name at "/name", byte 1`},
 		{`{"title":"x", "name":""}`, `"" refused: missing_name at "/name", byte 14`},
 		{`{}`, ` refused: missing_name at "/name", byte 0`},
-		{`["name"]`, ` refused: not_an_object: starts with "[" at byte 0`},
-		{`null`, ` refused: not_an_object: starts with "n" at byte 0`},
+		{`["name"]`, ` refused: not_an_object: expected an object, found an array at byte 0`},
+		{`null`, ` refused: not_an_object: expected an object, found null at byte 0`},
 		{`{"name":"k","v":"` + strings.Repeat("x", canonical.MaxSize) + `"}`, `"k" refused: too_large: more than 1048576 bytes at byte 0`},
 		{`{"\u006eame":"l\u0041"}`, `"lA" {"name":"lA"}`},
 	}
@@ -274,8 +275,8 @@ func TestReaderText(t *testing.T) {
 		`""`:        `""`,
 		`"\ud800"`:  "lone_surrogate at byte 1",
 		`1e400`:     "number_out_of_range: magnitude of 2^53 or more at byte 0",
-		`null`:      `missing_name: starts with "n" at byte 0`,
-		`["a"]`:     `missing_name: starts with "[" at byte 0`,
+		`null`:      `missing_name: expected a string, found null at byte 0`,
+		`["a"]`:     `missing_name: expected a string, found an array at byte 0`,
 		`"` + strings.Repeat("x", canonical.MaxSize) + `"`: "too_large: more than 1048576 bytes at byte 0",
 	} {
 		r := canonical.NewReader([]byte(text))

@@ -144,7 +144,11 @@ func (a *app) emitDigests(all []fetch, many bool) error {
 		}
 		outcomes, docs = append(outcomes, refusedError(f.got.Listing)), append(docs, doc)
 		for _, r := range f.got.Refused {
-			fmt.Fprintf(a.Stderr, "refused: %s (number %d of its kind): %v\n", show(r.Kind, r.Name), r.Index+1, r.Err)
+			what := showRefused(r.Kind, r.Name, r.Index)
+			if r.Name != "" {
+				what += fmt.Sprintf(" (number %d of its kind)", r.Index+1)
+			}
+			fmt.Fprintf(a.Stderr, "refused: %s: %v\n", what, r.Err)
 		}
 	}
 	out := form{document: func() any { return oneOrMany(docs, many) }, text: func(w io.Writer) { digestLines(w, docs) }}

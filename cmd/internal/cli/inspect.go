@@ -30,7 +30,7 @@ func (a *app) inspectCommand() *cobra.Command {
 			if looksLikeLock(data) {
 				f, err := lock.Parse(data)
 				if err != nil {
-					return fail(ExitUsage, inFile(err, names), "")
+					return fail(ExitUsage, fmt.Errorf("%s: %w", lock.Visible(names[0]), err), "")
 				}
 				return a.inspectLock(f)
 			}

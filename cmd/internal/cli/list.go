@@ -116,13 +116,16 @@ func (a *app) emitListings(all []fetch, many bool) error {
 			doc.add(f.got.Listing)
 			err = refusedError(f.got.Listing)
 		}
+		if f.err != nil && f.got != nil && a.wants(formatRaw) {
+			err = fail(codeOf(err), err, "what the server sent is written all the same; ask its publisher to mend it")
+		}
 		outcomes, docs = append(outcomes, err), append(docs, doc)
 	}
 	raw := a.wants(formatRaw)
 	if raw && len(all) > 1 {
 		return usage("list each by itself", "-o raw is one server's: several would read back as one")
 	}
-	if len(all) == 1 && all[0].err != nil {
+	if len(all) == 1 && all[0].err != nil && (!raw || all[0].got == nil) {
 		return all[0].err // nothing was listed
 	}
 	f := form{
@@ -144,12 +147,14 @@ func (a *app) emitListings(all []fetch, many bool) error {
 }
 
 // writeLines writes each of the JSON texts of a listing on a line of its own. A
-// line end within a text is white space.
+// line end within a text is white space. What is not JSON stays as it is.
 func writeLines(w io.Writer, data []byte) {
 	texts := json.NewDecoder(bytes.NewReader(data))
 	for {
 		var text json.RawMessage
-		if texts.Decode(&text) != nil { // the end: the listing was parsed before
+		rest := data[texts.InputOffset():]
+		if texts.Decode(&text) != nil {
+			_, _ = w.Write(bytes.TrimLeft(rest, " \t\r\n"))
 			return
 		}
 		text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" "))
@@ -217,7 +222,11 @@ func listText(w io.Writer, docs []listDoc, many bool) {
 			fmt.Fprintf(t, "%s\t%s\t%s\n", d.Kind, lock.Visible(d.Name), firstLine(d.Description))
 		}
 		for _, r := range doc.Refused {
-			fmt.Fprintf(t, "%s\t%s\tREFUSED: %s at %q\n", r.Kind, lock.Visible(r.Name), r.Code, lock.Visible(r.Pointer))
+			name := lock.Visible(r.Name)
+			if name == "" && r.Kind != lock.Instructions {
+				name = fmt.Sprintf("number %d", r.Index+1)
+			}
+			fmt.Fprintf(t, "%s\t%s\tREFUSED: %s at %q\n", r.Kind, name, r.Code, lock.Visible(r.Pointer))
 		}
 	}
 	_ = t.Flush() // into a buffer

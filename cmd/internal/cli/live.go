@@ -118,7 +118,7 @@ func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
 		f, err = a.listStdio(ctx, mcp.Command{Argv: resolved.Argv, Env: append(os.Environ(), resolved.Env...), Dir: cmp.Or(resolved.Dir, s.dir)})
 	}
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	if s.recorded != nil {
 		f.launch = *s.recorded
@@ -253,8 +253,18 @@ func (a *app) list(ctx context.Context, ask func(context.Context) (*mcp.Listing,
 	if got.NoiseLines > 0 {
 		f.notes = append([]string{fmt.Sprintf("%d lines of what the server wrote are no messages; the first is %s", got.NoiseLines, lock.Visible(got.Noise[0]))}, f.notes...)
 	}
-	f.Listing, err = lock.ParseListing(got.Responses...)
-	return f, fail(ExitServer, err, "")
+	places := make([]string, len(got.Methods))
+	for i, m := range got.Methods {
+		places[i] = "the answer to " + m
+	}
+	if len(places) == 1 {
+		places[0] = "the server's only answer"
+	}
+	err = f.parse(places, "")
+	if f.Listing == nil && len(f.notes) > 0 {
+		err = fmt.Errorf("%w; %s", err, strings.Join(f.notes, "; "))
+	}
+	return f, err
 }
 
 // parseHeaders reads the values of --header.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,7 +164,7 @@ func quoteWords(words []string) string {
 // A fetched is a listing with what is known of where it came from.
 type fetched struct {
 	*lock.Listing
-	responses [][]byte    // as received
+	responses [][]byte    // as received; what was read of them if they are not a listing
 	launch    lock.Source // zero if it came from files
 	ran       launch.Run
 	doubt     string // why something else may have been launched, see verify.Request
@@ -173,7 +174,11 @@ type fetched struct {
 // fetch reads the source.
 func (a *app) fetch(ctx context.Context, s source) (*fetched, error) {
 	if len(s.files) == 0 {
-		return a.fetchLive(ctx, s)
+		f, err := a.fetchLive(ctx, s)
+		if err != nil && f != nil {
+			err = fail(codeOf(err), err, "see what the server sends, and ask its publisher to mend it: mcpsign list -o raw "+s.String())
+		}
+		return f, err
 	}
 	f := &fetched{}
 	for _, name := range s.files {
@@ -183,9 +188,40 @@ func (a *app) fetch(ctx context.Context, s source) (*fetched, error) {
 		}
 		f.responses = append(f.responses, data)
 	}
-	var err error
-	f.Listing, err = lock.ParseListing(f.responses...)
-	return f, fail(ExitServer, inFile(err, s.files), "a listing is what a server answers to tools/list, prompts/list, resources/templates/list and initialize")
+	return f, f.parse(s.files, "a listing is what a server answers to tools/list, prompts/list, resources/templates/list and initialize")
+}
+
+// parse makes a listing of the responses, which come from the places named. An
+// error leaves f without one, and names the place that it is about.
+func (f *fetched) parse(places []string, hint string) error {
+	l, err := lock.ParseListing(f.responses...)
+	if err != nil {
+		return fail(ExitServer, inPlace(err, f.responses, places), hint)
+	}
+	if len(l.Partial) > 0 {
+		err := fmt.Errorf("the list of %ss is incomplete: its last page has a nextCursor", l.Partial[0])
+		if len(places) == 1 {
+			err = fmt.Errorf("%s: %w", lock.Visible(places[0]), err)
+		}
+		return fail(ExitServer, err, "name the files with the other pages as well, or list the server again with mcpsign list -o raw")
+	}
+	f.Listing = l
+	return nil
+}
+
+// inPlace names the place of the response that an error is about.
+func inPlace(err error, responses [][]byte, places []string) error {
+	at := 0
+	if len(places) > 1 {
+		at = slices.IndexFunc(responses, func(data []byte) bool {
+			_, err := lock.ParseListing(data)
+			return errors.As(err, new(*lock.DigestError)) || errors.As(err, new(*lock.ResponseError))
+		})
+	}
+	if at < 0 || at >= len(places) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", lock.Visible(places[at]), err)
 }
 
 // listing is fetch for a command with one source: the notes are printed.
@@ -202,14 +238,6 @@ func (a *app) note(notes ...string) {
 	for _, n := range notes {
 		fmt.Fprintln(a.Stderr, "note:", oneLine(n))
 	}
-}
-
-// inFile names the file an error is about, if there is only one.
-func inFile(err error, files []string) error {
-	if err == nil || len(files) != 1 {
-		return err
-	}
-	return fmt.Errorf("%s: %w", lock.Visible(files[0]), err)
 }
 
 // readInput reads a file, or standard input for "-", up to the limit of a
@@ -240,8 +268,20 @@ func refusedError(l *lock.Listing) error {
 		return nil
 	}
 	r := l.Refused[0]
-	err := fmt.Errorf("%d of %d definitions have no digest; the first is %s: %w", len(l.Refused), len(l.Refused)+len(l.Definitions), show(r.Kind, r.Name), r.Err)
+	err := fmt.Errorf("%d of %d definitions have no digest; the first is %s: %w", len(l.Refused), len(l.Refused)+len(l.Definitions), showRefused(r.Kind, r.Name, r.Index), r.Err)
 	return fail(ExitNoDigest, err, "the server has to list them as I-JSON (RFC 7493), each under a name of its own; mcpsign digest names all")
+}
+
+// showRefused is show for a definition that may have no name: its number among
+// those of its kind says which it is.
+func showRefused(k lock.Kind, name string, index int) string {
+	switch {
+	case k == lock.Instructions:
+		return "the instructions"
+	case name == "":
+		return fmt.Sprintf("%s number %d, which has no name", k, index+1)
+	}
+	return show(k, name)
 }
 
 // show returns a definition's ID, fit for a terminal.

@@ -126,6 +126,28 @@ func stringID(answer func(request) string) func(request) string {
 	}
 }
 
+// swaps serves tools/list in two pages and has other tools after the first page, with a notice or without.
+func swaps(notice string) func() {
+	return func() {
+		version := 1
+		serve(func(r request) string {
+			switch {
+			case r.Method != "tools/list":
+				return ""
+			case r.Params.Cursor != nil:
+				line := r.result(fmt.Sprintf(`{"tools":[{"name":"b","version":%d}]}`, version))
+				if notice != "" && version == 2 {
+					line, notice = notice+"\n"+line, ""
+				}
+				return line
+			}
+			line := r.result(fmt.Sprintf(`{"tools":[{"name":"a","version":%d}],"nextCursor":"2"}`, version))
+			version = 2
+			return line
+		})
+	}
+}
+
 // pages serves tools/list in pages; next returns the result for a cursor, which is "-" on the first page.
 func pages(next func(cursor string) string) func() {
 	return func() {
@@ -165,8 +187,9 @@ var fakes = map[string]func(){
 			hello, "",
 			`{"jsonrpc":"2.0","id":2,"result":{"tools":[],"nextCursor":"\u0061<"}}`,
 			`{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}`,
-			`{"jsonrpc":"2.0","id":4,"result":{"prompts":[]}}`,
-			`{"jsonrpc":"2.0","id":5,"result":{"resourceTemplates":[]}}`,
+			`{"jsonrpc":"2.0","id":4,"result":{"tools":[],"nextCursor":"other"}}`,
+			`{"jsonrpc":"2.0","id":5,"result":{"prompts":[]}}`,
+			`{"jsonrpc":"2.0","id":6,"result":{"resourceTemplates":[]}}`,
 		} {
 			request, err := in.ReadString('\n')
 			if err != nil {
@@ -179,7 +202,36 @@ var fakes = map[string]func(){
 		}
 	},
 
-	"repeats": pages(func(string) string { return `{"tools":[],"nextCursor":"again"}` }),
+	"repeats": func() {
+		n := 0
+		pages(func(string) string {
+			n++
+			return fmt.Sprintf(`{"tools":[{"name":"t%d"}],"nextCursor":"again"}`, n)
+		})()
+	},
+	"ignores cursors": pages(func(string) string { return `{"tools":[{"name":"a","_meta":{"x":1}}],"nextCursor":""}` }),
+	"goes round": func() {
+		n := 0
+		pages(func(c string) string {
+			n++ // the page is the same, its spelling is not
+			return map[string]string{
+				"-": `{"tools":[{"name":"a","x":1},{"name":"b"}],"nextCursor":"2"}`,
+				"2": `{"tools":[{"name":"c"}],"nextCursor":"3"}`,
+				"3": fmt.Sprintf(`{"tools":[{"name":"b"},{"x":1,"name":"a","_meta":%d}],"nextCursor":"2"}`, n),
+			}[c]
+		})()
+	},
+	"swaps":           swaps(""),
+	"swaps and tells": swaps(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`),
+	"random cursors": func() {
+		n := 0
+		pages(func(c string) string {
+			if n++; c == "-" {
+				return fmt.Sprintf(`{"tools":[{"name":"a"}],"nextCursor":"r%d","_meta":{"n":%d}}`, n, n)
+			}
+			return `{"tools":[{"name":"b"}]}`
+		})()
+	},
 	"repeats once": func() {
 		calls := 0
 		pages(func(c string) string {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -24,7 +25,10 @@ const (
 	codeHeaderMismatch      = -32020
 )
 
-var errRepeatedCursor = errors.New("the server repeats a cursor, its pages have no end")
+// ErrChanging reports that a server listed different things while it was listed. Another attempt may succeed.
+var ErrChanging = errors.New("the list changes while it is fetched")
+
+var errRepeatedCursor = errors.New("the server repeats a cursor with another page, its pages have no end")
 
 // A part is one of the three lists a server has.
 type part struct {
@@ -66,10 +70,10 @@ func (s *session) list() error {
 			return err
 		}
 	}
-	s.out.Responses = [][]byte{first}
+	s.out.Responses, s.out.Methods = [][]byte{first}, []string{s.began}
 	for _, p := range parts() {
 		for _, g := range lists[p.method] {
-			s.out.Responses = append(s.out.Responses, g.message)
+			s.out.Responses, s.out.Methods = append(s.out.Responses, g.message), append(s.out.Methods, p.method)
 		}
 	}
 	return nil
@@ -86,12 +90,12 @@ func (s *session) settle(lists map[string][]page) error {
 		if err != nil {
 			return err
 		}
-		differs[p.method] = !slices.EqualFunc(lists[p.method], pages, func(a, b page) bool { return a.result == b.result })
+		differs[p.method] = !slices.EqualFunc(lists[p.method], pages, func(a, b page) bool { return a.list == b.list })
 		lists[p.method] = pages
 	}
 	for _, p := range parts() {
 		if s.changed[p.changed] && differs[p.method] {
-			return fmt.Errorf("%s: the list changes while it is fetched, twice in a row", p.method)
+			return fmt.Errorf("%s: %w, twice in a row", p.method, ErrChanging)
 		}
 	}
 	return nil
@@ -159,7 +163,7 @@ func (s *session) discover() ([]byte, error) {
 }
 
 func (s *session) agree(version string, r *reply) {
-	s.version = version
+	s.version, s.began = version, s.method
 	s.out.ProtocolVersion = version
 	// Capabilities that can't be read count as none: they only decide how strictly a malformed page is taken.
 	_ = json.Unmarshal(r.members["capabilities"], &s.capabilities)
@@ -173,10 +177,42 @@ func clientInfo() map[string]any {
 // A page is one response of a list.
 type page struct {
 	message []byte            // as received
-	result  [sha256.Size]byte // SHA-256 of the result as it is spelled
+	list    [sha256.Size]byte // of the definitions, see [summary]
+	next    string            // the cursor of the next page, as it is spelled
 }
 
-// pages returns the responses that make up one list. It returns none if the server has no such list.
+// summary returns a digest that two lists share if they have the same definitions, whatever their order, the order of
+// members, white space and the top-level _meta. It compares pages and identifies nothing.
+func summary(list json.RawMessage) [sha256.Size]byte {
+	var elements []json.RawMessage
+	if json.Unmarshal(list, &elements) != nil {
+		return sha256.Sum256(list)
+	}
+	sums := make([][sha256.Size]byte, len(elements))
+	for i, e := range elements {
+		var value any
+		dec := json.NewDecoder(bytes.NewReader(e))
+		dec.UseNumber()
+		if dec.Decode(&value) == nil {
+			if members, ok := value.(map[string]any); ok {
+				delete(members, "_meta")
+			}
+			if form, err := json.Marshal(value); err == nil {
+				e = form
+			}
+		}
+		sums[i] = sha256.Sum256(e)
+	}
+	slices.SortFunc(sums, func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) })
+	h := sha256.New()
+	for _, s := range sums {
+		h.Write(s[:])
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// pages returns the responses that make up one list. It returns none if the server has no such list. With an error there
+// are none to be used.
 func (s *session) pages(p part) ([]page, error) {
 	delete(s.changed, p.changed)
 	if !s.declared(p) {
@@ -185,12 +221,8 @@ func (s *session) pages(p part) ([]page, error) {
 	}
 	var pages []page
 	var params map[string]any
-	seen := make(map[string]bool)
 	for {
-		if s.fetched++; s.fetched > s.limits.pages {
-			return nil, fmt.Errorf("%s: the listing has more than %d pages", p.method, s.limits.pages)
-		}
-		r, err := s.call(p.method, params)
+		r, err := s.fetch(p, params)
 		if len(pages) == 0 && s.lacks(p, err) {
 			return nil, nil
 		}
@@ -204,19 +236,46 @@ func (s *session) pages(p part) ([]page, error) {
 			}
 			return nil, s.memberless(p)
 		}
-		pages = append(pages, page{r.message, sha256.Sum256(r.result)})
-		if absent(next) {
-			return pages, nil
-		}
-		if next[0] != '"' {
+		now := page{r.message, summary(r.members[p.member]), string(next)}
+		before := slices.IndexFunc(pages, func(b page) bool { return b.next == now.next })
+		pages = append(pages, now)
+		switch {
+		case absent(next):
+			return pages, s.unchanged(p, pages)
+		case next[0] != '"':
 			return nil, fmt.Errorf("%s: nextCursor is not a string: %.40q", p.method, next)
-		}
-		if seen[string(next)] {
+		case before >= 0 && pages[before].list != now.list:
 			return nil, fmt.Errorf("%s: %w", p.method, errRepeatedCursor)
+		case before >= 0:
+			s.note("%s: the server repeats a cursor and the page that came with it; the list ends there", p.method)
+			return pages, s.unchanged(p, pages[:len(pages)-1])
 		}
-		seen[string(next)] = true
 		params = map[string]any{"cursor": next}
 	}
+}
+
+// fetch asks for one page of a list, the first if there are no parameters.
+func (s *session) fetch(p part, params map[string]any) (*reply, error) {
+	if s.fetched++; s.fetched > s.limits.pages {
+		return nil, fmt.Errorf("%s: the listing has more than %d pages", p.method, s.limits.pages)
+	}
+	return s.call(p.method, params)
+}
+
+// unchanged asks for the first of several pages again: pages of two lists make one that never was. What the server has
+// announced is for settle.
+func (s *session) unchanged(p part, pages []page) error {
+	if len(pages) < 2 {
+		return nil
+	}
+	r, err := s.fetch(p, nil)
+	if err != nil {
+		return err
+	}
+	if summary(r.members[p.member]) != pages[0].list && !s.changed[p.changed] {
+		return fmt.Errorf("%s: %w: after the last page the first was another", p.method, ErrChanging)
+	}
+	return nil
 }
 
 // lacks reports whether an error for the first page of a list says that the server has no such list.

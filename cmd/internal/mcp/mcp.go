@@ -26,15 +26,20 @@
 // of a list is an error: no listing is not an empty listing.
 //
 // A cursor is opaque and sent back as it was spelled; "" is one, and only a missing or null nextCursor is the end. When a
-// cursor comes back a second time the method is listed once more from its first page, and then it is an error. So it is
-// with a list that the server announces as changed (notifications/tools/list_changed and the like) after it was asked
-// for: it is listed once more, and if it differs and is announced again, that is an error.
+// cursor comes a second time with the definitions that came with it before, the list ends there, with a note: that page
+// is among the responses and repeats an earlier one. With others the method is listed once more from its first page, and
+// then it is an error.
+//
+// After the last of several pages the first is asked for again. If it has other definitions by then, the error is
+// [ErrChanging]. A list that the server announces as changed (notifications/tools/list_changed and the like) after it
+// was asked for is listed once more; if it differs and is announced again, the error is the same.
 //
 // A message that is broken, repeats a top-level member, is a batch, or answers a request a second time is an error. An
 // answer names its request by the number, or by a string of its decimal digits. One that names no request is an error
 // where it can only be about the request under way; over stdio it may be about a notification or an answer of ours, and
-// is one if nothing better comes within 10 s. What is not meant as a JSON-RPC message is noise: counted and passed over. Requests of the server are answered, ping with a
-// result and all others with -32601, and more than 100 are an error; other notifications are ignored.
+// is one if nothing better comes within 10 s. What is not meant as a JSON-RPC message is noise: counted and passed over.
+// Requests of the server are answered, ping with a result and all others with -32601, and more than 100 are an error;
+// other notifications are ignored.
 //
 // # Streamable HTTP
 //
@@ -68,6 +73,7 @@ type Listing struct {
 	// newline; over HTTP it is the body or the data of an event, and may hold newlines. Only the top-level members of a
 	// response and those of its result were looked at.
 	Responses [][]byte
+	Methods   []string // what each of Responses answers
 
 	ProtocolVersion string   // agreed on in the first response; 2026-07-28 after server/discover
 	Notes           []string // answers that were not as they should be and did not matter, at most 16

@@ -93,7 +93,8 @@ func TestListed(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	tests := []struct{ name, want string }{
-		{"repeats", "tools/list: the server repeats a cursor"},
+		{"repeats", "tools/list: the server repeats a cursor with another page"},
+		{"swaps", "tools/list: the list changes while it is fetched: after the last page the first was another"},
 		{"endless", "tools/list: the listing has more than 1000 pages"},
 		{"page 2 fails", `tools/list was answered with error -32603: "no such page"`},
 		{"page 2 unknown", `tools/list was answered with error -32601: "method not found"`},
@@ -148,6 +149,36 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestPages lists servers whose cursors are odd, and whose pages agree.
+func TestPages(t *testing.T) {
+	const round = "tools/list: the server repeats a cursor and the page that came with it; the list ends there"
+	for _, test := range []struct {
+		name      string
+		responses int // the first one included
+		note      string
+		names     string
+	}{
+		{"ignores cursors", 3, round, "a a"},
+		{"goes round", 4, round, "a b c b a"},
+		{"random cursors", 3, "", "a b"},
+		{"swaps and tells", 3, "", "a b"},
+	} {
+		l := mustList(t, test.name)
+		if got := strings.Join(names(t, l), " "); got != test.names || len(l.Responses) != test.responses {
+			t.Errorf("%s: listed %s in %d responses", test.name, got, len(l.Responses))
+		}
+		if strings.Join(l.Notes, "; ") != test.note {
+			t.Errorf("%s: notes %q", test.name, l.Notes)
+		}
+		if test.name == "swaps and tells" && strings.Contains(string(bytes.Join(l.Responses, nil)), `"version":1`) {
+			t.Errorf("%s: listed %s", test.name, l.Responses)
+		}
+	}
+	if _, err := List(t.Context(), fake("swaps")); !errors.Is(err, ErrChanging) {
+		t.Errorf("swaps: %v", err)
+	}
+}
+
 func TestMethodError(t *testing.T) {
 	_, err := List(t.Context(), fake("page 2 fails"))
 	var e *MethodError
@@ -169,8 +200,9 @@ func TestTranscript(t *testing.T) {
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 {"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"\u0061<"}}
-{"jsonrpc":"2.0","id":4,"method":"prompts/list"}
-{"jsonrpc":"2.0","id":5,"method":"resources/templates/list"}
+{"jsonrpc":"2.0","id":4,"method":"tools/list"}
+{"jsonrpc":"2.0","id":5,"method":"prompts/list"}
+{"jsonrpc":"2.0","id":6,"method":"resources/templates/list"}
 `
 	l := mustList(t, "transcript")
 	if l.Stderr != want {

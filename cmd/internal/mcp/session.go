@@ -35,6 +35,7 @@ type session struct {
 	brief  time.Duration  // how long a request may go without an answer; 0 means no bound
 
 	ready        bool           // the handshake is done
+	began        string         // the method that did it
 	version      string         // of the protocol, as far as it is known
 	meta         map[string]any // sent with every request of the stateless revision, else nil
 	capabilities map[string]json.RawMessage
