@@ -99,6 +99,9 @@ func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
 	if e.Transport == hosts.SSE {
 		return nil, fail(ExitServer, fmt.Errorf("%s has the HTTP transport of protocol version 2024-11-05, which is not supported", e), "see whether the server has an endpoint for streamable HTTP")
 	}
+	if e.Transport == hosts.WebSocket {
+		return nil, fail(ExitServer, fmt.Errorf("%s has the transport ws, which is not supported", e), "see whether the server has an endpoint for streamable HTTP")
+	}
 	if !s.allowed {
 		if err := a.mayLaunchEntries([]*hosts.Entry{e}); err != nil {
 			return nil, err
@@ -115,11 +118,12 @@ func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
 	if resolved.URL != "" {
 		f, err = a.listRemote(ctx, mcp.Remote{URL: resolved.URL, Header: resolved.Header})
 	} else {
-		f, err = a.listStdio(ctx, mcp.Command{Argv: resolved.Argv, Env: append(os.Environ(), resolved.Env...), Dir: cmp.Or(resolved.Dir, s.dir)})
+		f, err = a.listStdio(ctx, mcp.Command{Argv: resolved.Argv, Env: append(inherited(resolved.Unset), resolved.Env...), Dir: cmp.Or(resolved.Dir, s.dir)})
 	}
 	if err != nil {
 		return f, err
 	}
+	f.notes = append(f.notes, resolved.Notes...)
 	if s.recorded != nil {
 		f.launch = *s.recorded
 		f.notes = append(f.notes, a.recordedNotes(s)...)
@@ -131,6 +135,14 @@ func (a *app) fetchClient(ctx context.Context, s source) (*fetched, error) {
 		f.notes = append(f.notes, "the entry is disabled: the host does not start it")
 	}
 	return f, nil
+}
+
+// inherited returns the environment without some variables.
+func inherited(unset []string) []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.ContainsFunc(unset, func(u string) bool { return name == u || runtime.GOOS == "windows" && strings.EqualFold(name, u) })
+	})
 }
 
 // giveHeaders adds the headers of --header, which is for URLs that a lockfile

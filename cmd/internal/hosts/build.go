@@ -20,6 +20,7 @@ type written struct {
 	headers   map[string]string
 	variables map[string]string // by header, the variable that holds its value
 	bearer    string            // the variable that holds the token of the header Authorization
+	removed   []string          // names of variables that are taken from the environment
 	disabled  bool
 	unread    []string // members that count for the host and are not read
 }
@@ -41,9 +42,9 @@ func (s System) build(h host, e *Entry, w *written) error {
 		e.Transport, e.Command = Stdio, append([]string{w.command}, w.args...)
 	}
 	for _, member := range h.urls {
-		if u, ok := w.urls[member]; ok && u != "" {
+		if u, ok := w.urls[member]; ok && u != "" && !(h.first && e.URL != "") {
 			ways++
-			e.Transport, e.URL = urlTransport(h, member), u
+			e.Transport, e.URL = HTTP, u
 		}
 	}
 	switch {
@@ -53,6 +54,9 @@ func (s System) build(h host, e *Entry, w *written) error {
 		return fmt.Errorf("has neither a command nor a URL in %s", strings.Join(h.urls, " or "))
 	case ways > 1:
 		return errors.New("has more than one of a command and URLs: which one counts is not certain")
+	}
+	if h.typed && e.URL != "" && w.transport == "" {
+		return fmt.Errorf("has a URL and no type: %s does not start such a server, write the type http or sse", h.name)
 	}
 	if err := e.setTransport(w.transport); err != nil {
 		return err
@@ -70,14 +74,6 @@ func (s System) build(h host, e *Entry, w *written) error {
 	return nil
 }
 
-// urlTransport returns what a URL in member means if the entry does not say.
-func urlTransport(h host, member string) string {
-	if h.syntax == gemini && member == "url" {
-		return SSE
-	}
-	return HTTP
-}
-
 // setTransport replaces what was concluded by what the entry says.
 func (e *Entry) setTransport(said string) error {
 	transport := said
@@ -86,9 +82,11 @@ func (e *Entry) setTransport(said string) error {
 		return nil
 	case "streamable-http", "streamable_http", "streamableHttp":
 		transport = HTTP
-	case Stdio, HTTP, SSE:
+	case "local": // Copilot
+		transport = Stdio
+	case Stdio, HTTP, SSE, WebSocket:
 	default:
-		return fmt.Errorf("transport %.100q is not known: want stdio, http or sse", said)
+		return fmt.Errorf("transport %.100q is not known: want stdio, http, sse or ws", said)
 	}
 	if (transport == Stdio) != (e.Command != nil) {
 		return fmt.Errorf("transport %s does not go with its command or URL", transport)
@@ -99,7 +97,7 @@ func (e *Entry) setTransport(said string) error {
 
 // check refuses names that can't be those of variables or headers, and headers that are there twice.
 func (w *written) check(transport string) error {
-	names := slices.Concat(slices.Sorted(maps.Keys(w.env)), w.forward, slices.Sorted(maps.Values(w.variables)))
+	names := slices.Concat(slices.Sorted(maps.Keys(w.env)), w.forward, w.removed, slices.Sorted(maps.Values(w.variables)))
 	if w.bearer != "" {
 		names = append(names, w.bearer)
 	}
@@ -145,11 +143,11 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// describe fills in the names, templates and notes of e. Gemini CLI's $name is a placeholder only if name is set.
+// describe fills in the names, templates and notes of e. Gemini CLI's $name is a placeholder only if name is set, or spelled in capitals.
 func (e *Entry) describe(lookup func(string) (string, bool)) {
 	w := &e.values().written
 	if e.Transport == Stdio {
-		e.Env = slices.AppendSeq(slices.Clone(w.forward), maps.Keys(w.env))
+		e.Env = slices.AppendSeq(slices.Concat(w.forward, w.removed), maps.Keys(w.env))
 		slices.Sort(e.Env)
 		e.Env = slices.Compact(e.Env)
 	} else {
@@ -157,7 +155,7 @@ func (e *Entry) describe(lookup func(string) (string, bool)) {
 		e.Headers, e.Endpoint = x.templates(), x.urlTemplate(e.URL)
 	}
 	for _, member := range w.unread {
-		e.Notes = append(e.Notes, fmt.Sprintf("%s is not read: the server may get less than %s would give it", member, e.Host))
+		e.Notes = append(e.Notes, unreadNote(member, e.Host))
 	}
 	seen := map[string]bool{}
 	dry := &expander{values: e.values(), host: e.Host, left: maxResolved, dry: true, lookup: func(name string) (string, bool) {
@@ -166,4 +164,8 @@ func (e *Entry) describe(lookup func(string) (string, bool)) {
 	}}
 	dry.launch(e)
 	e.Variables = slices.Sorted(maps.Keys(seen))
+}
+
+func unreadNote(member, host string) string {
+	return fmt.Sprintf("%s is not read: the server may get less than %s would give it", member, host)
 }

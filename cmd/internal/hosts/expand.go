@@ -12,7 +12,7 @@ type syntax int
 const (
 	plain    syntax = iota // none
 	shell                  // ${NAME}, ${NAME:-default}
-	gemini                 // $NAME, ${NAME}
+	gemini                 // $NAME, ${NAME}, ${NAME:-default}; Copilot as well
 	cursor                 // ${env:NAME} and the folders
 	vscode                 // the same, and ${input:ID}
 	windsurf               // ${env:NAME}
@@ -24,8 +24,9 @@ type expander struct {
 	host   string
 	entry  string // for messages
 	lookup func(string) (string, bool)
-	left   int  // bytes that may still be written
-	dry    bool // only lookup matters: placeholders are no errors
+	left   int      // bytes that may still be written
+	dry    bool     // only lookup matters: placeholders are no errors
+	notes  []string // what a person should know
 	err    error
 }
 
@@ -90,39 +91,50 @@ func (x *expander) placeholder(where, text string) (piece, rest string) {
 	if v, ok := x.lookup(name); ok {
 		return v, text[end:]
 	}
-	if looksLikeVariable(name) {
-		return x.unset(where, name, ""), text[end:]
+	if !looksLikeVariable(name) {
+		return text[:end], text[end:]
 	}
-	return text[:end], text[end:]
+	return x.asWritten(where, name, text[:end]), text[end:]
 }
 
 func isWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// looksLikeVariable reports whether name is spelled like the name of an environment variable, in capitals: Gemini CLI
-// leaves $name as it is if name is not set, so that of passwords and patterns nothing is lost.
+// looksLikeVariable reports whether name is spelled like the name of an environment variable, in capitals. Other words
+// after a dollar sign may be a part of a password: they are no placeholders unless they are set.
 func looksLikeVariable(name string) bool {
 	return name == strings.ToUpper(name) && (name[0] == '_' || 'A' <= name[0] && name[0] <= 'Z')
+}
+
+// asWritten returns a placeholder for a variable that is not set, which the host leaves as it is, and notes that. A dry
+// run takes it for one that is replaced.
+func (x *expander) asWritten(where, name, text string) string {
+	if x.dry {
+		return ""
+	}
+	note := fmt.Sprintf("%s names the environment variable %.100q, which is not set: %s passes %.100q on as it is written", where, name, x.host, text)
+	if x.err == nil && !slices.Contains(x.notes, note) {
+		x.notes = append(x.notes, note)
+	}
+	return text
 }
 
 // braces resolves ${inner}. It reports false if the host would leave it alone.
 func (x *expander) braces(where, inner string) (string, bool) {
 	switch x.values.syntax {
-	case shell:
+	case shell, gemini:
 		name, otherwise, has := strings.Cut(inner, ":-")
-		if v, ok := x.lookup(name); ok || !has {
-			if !ok {
-				v = x.unset(where, name, "")
-			}
-			return v, true
-		}
-		return otherwise, true
-	case gemini:
-		if inner == "" {
+		if x.values.syntax == gemini && name == "" {
 			return "", false
 		}
-		return x.variable(where, inner), true
+		if v, ok := x.lookup(name); ok {
+			return v, true
+		}
+		if has {
+			return otherwise, true
+		}
+		return x.asWritten(where, name, "${"+inner+"}"), true
 	}
 	return x.editor(where, inner)
 }

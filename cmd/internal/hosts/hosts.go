@@ -4,24 +4,31 @@
 // # Where entries are found
 //
 // Files are named here as on Linux, those of a project in its folder, [System].Dir. A file before another wins where both
-// have a server of one name. No other folder is searched, in particular none above the project's: who can write to
-// a folder above could plant a file there.
+// have a server of one name.
 //
 //	claude-desktop  ~/.config/Claude/claude_desktop_config.json
-//	claude-code     ~/.claude.json (the project's entries), .mcp.json, ~/.claude.json (the user's entries)
+//	claude-code     /etc/claude-code/managed-mcp.json (then nothing else), ~/.claude.json (the project's entries), .mcp.json,
+//	                ~/.claude.json (the user's entries)
 //	cursor          .cursor/mcp.json, ~/.cursor/mcp.json
-//	vscode          .vscode/mcp.json, ~/.config/Code/User/mcp.json
-//	windsurf        ~/.codeium/windsurf/mcp_config.json
-//	gemini          .gemini/settings.json, ~/.gemini/settings.json
+//	vscode          .vscode/mcp.json, ~/.config/Code/User/mcp.json; its Copilot agent: .mcp.json, ~/.copilot/mcp-config.json
+//	windsurf        .devin/mcp_config.json, ~/.config/devin/mcp_config.json, ~/.codeium/windsurf/mcp_config.json
+//	gemini          /etc/gemini-cli/settings.json, .gemini/settings.json, ~/.gemini/settings.json,
+//	                /etc/gemini-cli/system-defaults.json
 //	codex           .codex/config.toml, ~/.codex/config.toml
 //
-// CLAUDE_CONFIG_DIR, CODEX_HOME, XDG_CONFIG_HOME, and on Windows APPDATA and LOCALAPPDATA, move them as they do for the
-// hosts. What administrators, plugins and extensions configure is not read, nor are lists of servers that a host keeps
-// apart as approved or disabled.
+// For Claude Code the project is the root of Git's work tree, also where the working directory is below it; Codex reads
+// its file in each folder up to there. No other folder above the project's is searched: who can write to one could plant
+// a file there.
+//
+// CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME, GEMINI_CLI_HOME, GEMINI_CLI_SYSTEM_SETTINGS_PATH,
+// GEMINI_CLI_SYSTEM_DEFAULTS_PATH, XDG_CONFIG_HOME, and on Windows APPDATA and LOCALAPPDATA, move them as they do for the
+// hosts. What plugins and extensions configure is not read, nor are lists of servers that a host keeps apart as approved
+// or disabled, but for those in Gemini CLI's settings.
 //
 // # What is resolved
 //
-// Claude Code knows ${NAME} and ${NAME:-default}; Gemini CLI $NAME and ${NAME}; Cursor, VS Code and Windsurf ${env:NAME};
+// Claude Code knows ${NAME} and ${NAME:-default}, Gemini CLI and Copilot $NAME as well: what names a variable that is not
+// set stays as it is written. Cursor, VS Code and Windsurf know ${env:NAME};
 // Cursor and VS Code also ${workspaceFolder}, ${workspaceFolderBasename}, ${userHome}, ${pathSeparator} and ${/}, VS Code
 // ${cwd} and ${input:ID}. Claude Desktop and Codex take every text as it stands; Codex names variables instead. What is
 // left out: envFile, ${file:...}, ${config:...}, ${command:...} and programs that print headers.
@@ -60,9 +67,10 @@ type System struct {
 
 // Transports of an entry.
 const (
-	Stdio = "stdio"
-	HTTP  = "http" // streamable HTTP
-	SSE   = "sse"  // the HTTP transport of protocol version 2024-11-05
+	Stdio     = "stdio"
+	HTTP      = "http" // streamable HTTP
+	SSE       = "sse"  // the HTTP transport of protocol version 2024-11-05
+	WebSocket = "ws"   // no revision of the protocol has it
 )
 
 // An Entry is what a host's configuration says of one server. Texts are as written, placeholders and all, and somebody
@@ -73,13 +81,13 @@ type Entry struct {
 	Line         int    // of its name in File, from 1; 0 if not known
 	Project      bool   // File lies in the project's folder: it came with the project
 
-	Transport string   // Stdio, HTTP or SSE
+	Transport string   // Stdio, HTTP, SSE or WebSocket
 	Command   []string // program and arguments; may hold secrets; nil for a URL
 	Dir       string   // working directory; empty stands for the host's own
 	URL       string   // may hold secrets; empty for a command
 	Endpoint  string   // URL with three dots for a user, values of the query and the fragment, but for their placeholders
 
-	Env       []string // names of the variables that are set for the server, sorted
+	Env       []string // names of the variables that are set for the server or taken from it, sorted
 	Headers   []Header // sorted by name
 	Variables []string // names of the variables that Resolve looks up, sorted
 	Disabled  bool     // the host does not start it
@@ -215,15 +223,16 @@ func (s System) entries(name string) ([]finding, []string, error) {
 	var all []finding
 	var files []string
 	known := map[string]int{} // index in all
+	lists := &switches{}
 	for _, p := range h.places(s) {
 		if !slices.Contains(files, p.file) {
 			files = append(files, p.file)
 		}
-		found, err := s.read(h, p)
+		found, err := s.read(h, p, lists)
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, f := range found {
+		for _, f := range found.entries {
 			if i, ok := known[f.entry.Server]; ok {
 				h.overridden(&all[i], f.entry)
 				continue
@@ -231,6 +240,12 @@ func (s System) entries(name string) ([]finding, []string, error) {
 			known[f.entry.Server] = len(all)
 			all = append(all, f)
 		}
+		if p.alone && found.there {
+			break
+		}
+	}
+	for _, f := range all {
+		f.entry.Disabled = f.entry.Disabled || lists.turnOff(f.entry.Server)
 	}
 	slices.SortFunc(all, func(a, b finding) int { return strings.Compare(a.entry.Server, b.entry.Server) })
 	return all, files, nil
@@ -247,19 +262,46 @@ func (h host) overridden(f *finding, other *Entry) {
 	f.entry.Notes = append(f.entry.Notes, note)
 }
 
+// contents is what a place holds.
+type contents struct {
+	there   bool // the file exists
+	entries []finding
+}
+
 // read reads one place; a file that does not exist holds nothing.
-func (s System) read(h host, p place) ([]finding, error) {
+func (s System) read(h host, p place, lists *switches) (c contents, err error) {
 	data, err := s.ReadFile(p.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
+		return c, nil
 	case err != nil:
-		return nil, &FileError{File: p.file, Err: err}
+		return c, &FileError{File: p.file, Err: err}
 	case len(data) > MaxFile:
-		return nil, &FileError{File: p.file, Err: fmt.Errorf("has more than %d bytes", MaxFile)}
+		return c, &FileError{File: p.file, Err: fmt.Errorf("has more than %d bytes", MaxFile)}
+	}
+	c.there = true
+	if p.form != nil {
+		h = *p.form
 	}
 	if h.toml {
-		return s.readTOML(h, p, data)
+		c.entries, err = s.readTOML(h, p, data)
+	} else {
+		c.entries, err = s.readJSON(h, p, data, lists)
 	}
-	return s.readJSON(h, p, data)
+	if p.note != "" {
+		for _, f := range c.entries {
+			f.entry.Notes = append(f.entry.Notes, p.note)
+		}
+	}
+	return c, err
+}
+
+// switches are the lists with which a host turns servers on and off, of the first file that has each.
+type switches struct {
+	only, not       []string
+	hasOnly, hasNot bool
+}
+
+func (l *switches) turnOff(server string) bool {
+	return l.hasOnly && !slices.Contains(l.only, server) || slices.Contains(l.not, server)
 }

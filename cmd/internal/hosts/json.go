@@ -19,14 +19,18 @@ const (
 
 // readJSON reads the servers of a JSON file. A fault of one entry is that entry's; names that occur twice, and what is
 // no JSON, are the file's.
-func (s System) readJSON(h host, p place, data []byte) ([]finding, error) {
+func (s System) readJSON(h host, p place, data []byte, lists *switches) ([]finding, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if h.comments {
+	switch h.comments {
+	case allowed:
+		data = blankComments(data)
+	case trailing:
 		var err error
 		if data, err = withoutComments(data); err != nil {
 			return nil, inFile(p.file, err)
 		}
 	}
+	unread := "" // a member beside the servers that counts for the host
 	var found []finding
 	r := canonical.NewReader(data)
 	servers := func() error {
@@ -37,7 +41,7 @@ func (s System) readJSON(h host, p place, data []byte) ([]finding, error) {
 				return err
 			}
 			e := &Entry{Host: h.name, Server: server, File: p.file, Line: lineAt(data, start), Project: p.project}
-			w, err := readEntry(canonical.NewReader(r.Since(start)))
+			w, err := readEntry(canonical.NewReader(r.Since(start)), h)
 			if err == nil {
 				err = s.build(h, e, w)
 			}
@@ -48,7 +52,16 @@ func (s System) readJSON(h host, p place, data []byte) ([]finding, error) {
 			return nil
 		})
 	}
-	err := readServers(r, h.member, p.within, s.isDir, servers)
+	beside := func(name string) error {
+		switch {
+		case h.lists && name == "mcp" && r.Peek() == '{':
+			return lists.read(r)
+		case h.removes && name == "sandbox": // VS Code
+			unread = name
+		}
+		return skip(r)
+	}
+	err := readServers(r, h.member, p.within, s.isDir, servers, beside)
 	if err == nil {
 		err = r.End()
 	}
@@ -58,17 +71,46 @@ func (s System) readJSON(h host, p place, data []byte) ([]finding, error) {
 	if err != nil {
 		return nil, inFile(p.file, err)
 	}
+	for _, f := range found {
+		if unread != "" {
+			f.entry.Notes = append(f.entry.Notes, unreadNote(unread, h.name))
+		}
+	}
 	return found, nil
 }
 
+// read reads Gemini CLI's member mcp.
+func (l *switches) read(r *canonical.Reader) error {
+	names := func(list *[]string, has *bool) error {
+		if r.Peek() != '[' || *has { // of a file that wins
+			return skip(r)
+		}
+		*has = true
+		return r.Array(func(int) error {
+			name, err := r.String()
+			*list = append(*list, name)
+			return err
+		})
+	}
+	return r.Object(func(name string) error {
+		switch name {
+		case "allowed":
+			return names(&l.only, &l.hasOnly)
+		case "excluded":
+			return names(&l.not, &l.hasNot)
+		}
+		return skip(r)
+	})
+}
+
 // readServers walks to the member that holds the servers, within the project's object if within says so.
-func readServers(r *canonical.Reader, member string, within bool, isDir func(string) bool, servers func() error) error {
+func readServers(r *canonical.Reader, member string, within bool, isDir func(string) bool, servers func() error, beside func(string) error) error {
 	top := func() error {
 		return r.Object(func(name string) error {
 			if name == member {
 				return servers()
 			}
-			return skip(r)
+			return beside(name)
 		})
 	}
 	if !within {
@@ -97,7 +139,7 @@ func skip(r *canonical.Reader) error {
 }
 
 // readEntry reads the members of an entry that say how its server is reached.
-func readEntry(r *canonical.Reader) (*written, error) {
+func readEntry(r *canonical.Reader, h host) (*written, error) {
 	w := &written{urls: map[string]string{}}
 	err := r.Object(func(name string) (err error) {
 		if r.Peek() == 'n' { // null is as good as absent
@@ -115,18 +157,19 @@ func readEntry(r *canonical.Reader) (*written, error) {
 				return err
 			})
 		case "env":
-			w.env, err = readTexts(r)
+			err = w.readEnv(r, h)
 		case "headers":
 			w.headers, err = readTexts(r)
 		case "cwd":
 			w.cwd, err = r.String()
 		case "url", "serverUrl", "httpUrl":
 			w.urls[name], err = r.String()
-		case "disabled":
+		case "disabled", "enabled":
+			if !h.turnsOff {
+				return skip(r)
+			}
 			w.disabled, err = r.Bool()
-		case "enabled":
-			w.disabled, err = r.Bool()
-			w.disabled = !w.disabled
+			w.disabled = w.disabled == (name == "disabled")
 		case "envFile", "headersHelper", "sandboxEnabled":
 			w.unread = append(w.unread, name)
 			err = skip(r)
@@ -141,18 +184,72 @@ func readEntry(r *canonical.Reader) (*written, error) {
 	return w, err
 }
 
-// readTexts reads an object of strings. Numbers count as what they spell, as they do for hosts.
+// readEnv reads the variables that are set for a server.
+func (w *written) readEnv(r *canonical.Reader, h host) error {
+	w.env = map[string]string{}
+	return r.Object(func(name string) (err error) {
+		switch c := r.Peek(); {
+		case c == 'n' && h.removes:
+			w.removed = append(w.removed, name)
+			return r.Skip()
+		case (c == '-' || '0' <= c && c <= '9') && h.typed:
+			return fmt.Errorf("env %.100q is a number: %s does not start such a server, write a string", name, h.name)
+		}
+		w.env[name], err = readText(r)
+		return err
+	})
+}
+
+// readTexts reads an object of strings.
 func readTexts(r *canonical.Reader) (map[string]string, error) {
 	texts := map[string]string{}
 	err := r.Object(func(name string) (err error) {
-		if c := r.Peek(); c == '-' || '0' <= c && c <= '9' {
-			texts[name], err = r.Number()
-		} else {
-			texts[name], err = r.String()
-		}
+		texts[name], err = readText(r)
 		return err
 	})
 	return texts, err
+}
+
+// readText reads a string. A number counts as what it spells, as it does for hosts.
+func readText(r *canonical.Reader) (string, error) {
+	if c := r.Peek(); c == '-' || '0' <= c && c <= '9' {
+		return r.Number()
+	}
+	return r.String()
+}
+
+// blankComments blanks comments out, so that places stay as they are.
+func blankComments(data []byte) []byte {
+	out := bytes.Clone(data)
+	for i := 0; i < len(out); i++ {
+		rest, length := out[i:], 0
+		switch {
+		case rest[0] == '"':
+			for i++; i < len(out) && out[i] != '"'; i++ {
+				if out[i] == '\\' {
+					i++
+				}
+			}
+			continue
+		case bytes.HasPrefix(rest, []byte("//")):
+			if length = bytes.IndexAny(rest, "\r\n"); length < 0 {
+				length = len(rest)
+			}
+		case bytes.HasPrefix(rest, []byte("/*")):
+			end := bytes.Index(rest[2:], []byte("*/"))
+			if end < 0 {
+				return out // no JSON: the reader says so
+			}
+			length = end + 4
+		}
+		for j := range length {
+			if rest[j] != '\n' {
+				rest[j] = ' '
+			}
+		}
+		i += max(length-1, 0)
+	}
+	return out
 }
 
 // withoutComments blanks comments and trailing commas out, so that places stay as they are.

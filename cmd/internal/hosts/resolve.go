@@ -18,9 +18,11 @@ const maxResolved = 4 << 20
 type Launch struct {
 	Argv   []string            // nil for a URL
 	Env    []string            `json:"-"` // "NAME=value", sorted, to be added to the environment the server inherits
+	Unset  []string            // names of variables that the server does not inherit, sorted
 	Dir    string              // empty stands for this process's own working directory
 	URL    string              // http or https, absolute; empty for a command
 	Header map[string][]string `json:"-"` // canonical names, as http.Header has them
+	Notes  []string            // what a person should know: variables that are not set
 }
 
 // String returns what is set, without any value.
@@ -67,8 +69,8 @@ func InputVariable(id string) string {
 }
 
 // Resolve replaces placeholders by what they stand for; lookup is os.LookupEnv, say. What it puts in is not resolved
-// again. A variable that is not set and has no default is an *UnsetError, even where the host would pass on nothing or
-// the placeholder itself; one that is only handed on to the server may be missing. No error holds a value.
+// again. A variable that is not set and has no default is an *UnsetError where the host would ask for it or pass
+// on nothing, and a note where it passes on the placeholder itself; one that is only handed on to the server may be missing. No error holds a value.
 func (e *Entry) Resolve(lookup func(name string) (string, bool)) (*Launch, error) {
 	if e.values == nil {
 		return nil, errors.New("the entry was not read from a configuration")
@@ -84,6 +86,7 @@ func (e *Entry) Resolve(lookup func(name string) (string, bool)) (*Launch, error
 	if x.err != nil {
 		return nil, x.err
 	}
+	l.Notes = x.notes
 	return l, nil
 }
 
@@ -92,7 +95,7 @@ func (x *expander) launch(e *Entry) *Launch {
 	if e.Transport != Stdio {
 		return &Launch{URL: x.expand("url", e.URL), Header: x.header()}
 	}
-	l := &Launch{Dir: x.expand("cwd", e.Dir)}
+	l := &Launch{Dir: x.expand("cwd", e.Dir), Unset: slices.Sorted(slices.Values(x.values.removed))}
 	for i, word := range e.Command {
 		where := "command"
 		if i > 0 {
@@ -150,6 +153,9 @@ func (l *Launch) check() error {
 		return nil
 	}
 	u, err := url.Parse(l.URL)
+	if err == nil && (u.Scheme == "unix" || u.Scheme == "pipe") {
+		return fmt.Errorf("its URL is a local %s socket, which mcpsign does not reach: want http or https", u.Scheme)
+	}
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("its URL is not an absolute one of http or https")
 	}

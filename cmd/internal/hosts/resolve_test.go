@@ -25,8 +25,9 @@ func TestResolve(t *testing.T) {
 		{"codex", "command = \"a\"\nenv = { KEY = \"mine\" }\nenv_vars = [\"KEY\"]", "[a] KEY=mine"},
 		{"codex", "url = \"https://a.example/mcp\"\nbearer_token_env_var = \"KEY\"\nhttp_headers = { x-a = \"1\" }\nenv_http_headers = { X-B = \"low\" }", "https://a.example/mcp Authorization: Bearer s3cr3t X-A: 1 X-B: l"},
 
-		{"claude-code", `{"command": "${low}/a", "args": ["${GONE:-d}", "${GONE:-}", "${EMPTY:-d}", "a${KEY}b", "$KEY", "${", "$", "${KEY:-x}"], "env": {"A": "${KEY}", "N": 5}}`, "[l/a][d][][][as3cr3tb][$KEY][${][$][s3cr3t] A=s3cr3t N=5"},
+		{"claude-code", `{"command": "${low}/a", "args": ["${GONE:-d}", "${GONE:-}", "${EMPTY:-d}", "a${KEY}b", "$KEY", "${", "$", "${KEY:-x}"], "env": {"A": "${KEY}"}}`, "[l/a][d][][][as3cr3tb][$KEY][${][$][s3cr3t] A=s3cr3t"},
 		{"claude-code", `{"type": "http", "url": "${HOST_URL}/mcp", "headers": {"authorization": "Bearer ${KEY}"}}`, "https://api.example/mcp Authorization: Bearer s3cr3t"},
+		{"claude-code", `{"command": "a", "args": ["x${GONE}"], "env": {"A": "${GONE}"}}`, "[a][x${GONE}] A=${GONE}"},
 		{"claude-code", `{"command": "a", "args": ["${TRICK}"]}`, "[a][${KEY} ${env:KEY} $KEY]"},
 
 		{"cursor", `{"command": "${userHome}/a", "args": ["${workspaceFolder}", "${workspaceFolderBasename}", "${pathSeparator}${/}", "${env:KEY}", "${KEY}", "${input:x}"], "env": {"A": "${env:TRICK}"}, "cwd": "${workspaceFolder}/s"}`,
@@ -41,6 +42,9 @@ func TestResolve(t *testing.T) {
 
 		{"gemini", `{"command": "$low", "args": ["${KEY}", "$KEY/x", "a$5b", "pa$word", "$", "${}", "$low$low"], "env": {"A": "$TRICK"}, "cwd": "./d"}`, "[l][s3cr3t][s3cr3t/x][a$5b][pa$word][$][${}][ll] in ./d A=${KEY} ${env:KEY} $KEY"},
 		{"gemini", `{"httpUrl": "$HOST_URL/mcp"}`, "https://api.example/mcp"},
+		{"gemini", `{"httpUrl": "https://b.example", "url": "https://a.example"}`, "https://b.example"},
+		{"gemini", `{"command": "a", "args": ["${GONE:-d}", "${low:-d}", "${GONE:-}", "${GONE}", "$GONE/x", "${gone}"], "env": {"A": "$GONE"}}`, "[a][d][l][][${GONE}][$GONE/x][${gone}] A=$GONE"},
+		{"vscode", `{"command": "a", "env": {"A": null, "B": "b", "N": 5}}`, "[a] B=b N=5"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.host, func(t *testing.T) {
@@ -74,10 +78,8 @@ func TestResolveWindows(t *testing.T) {
 
 func TestResolveErrors(t *testing.T) {
 	tests := []struct{ name, host, entry, want string }{
-		{"unset", "claude-code", `{"command": "a", "args": ["x", "${GONE}"]}`, `argument 2 needs the environment variable "GONE", which is not set`},
+		{"unset", "windsurf", `{"command": "a", "args": ["x", "${env:GONE}"]}`, `argument 2 needs the environment variable "GONE", which is not set`},
 		{"unset", "cursor", `{"url": "http://a", "headers": {"K": "${env:GONE}"}}`, `header "K" needs the environment variable "GONE"`},
-		{"unset", "gemini", `{"command": "a", "env": {"A": "$GONE"}}`, `env "A" needs the environment variable "GONE"`},
-		{"unset", "gemini", `{"command": "a", "env": {"A": "${gone}"}}`, `env "A" needs the environment variable "gone"`},
 		{"unset", "codex", "url = \"http://a\"\nbearer_token_env_var = \"GONE\"", `header "Authorization" needs the environment variable "GONE"`},
 		{"unset", "codex", "url = \"http://a\"\nenv_http_headers = { K = \"GONE\" }", `header "K" needs the environment variable "GONE"`},
 		{"input", "vscode", `{"command": "a", "env": {"A": "${input:db-url}"}}`, `env "A" takes the input "db-url", which the host asks a person for: set MCPSIGN_INPUT_DB_URL`},
@@ -85,11 +87,13 @@ func TestResolveErrors(t *testing.T) {
 		{"editor", "vscode", `{"command": "a", "args": ["${workspaceFolder:other}"]}`, `only vscode can resolve`},
 		{"editor", "vscode", `{"command": "a", "args": ["${fileDirname}"]}`, `only vscode can resolve`},
 		{"file", "windsurf", `{"url": "http://a", "headers": {"K": "${file:/k}"}}`, `only windsurf can resolve`},
-		{"scheme", "vscode", `{"url": "unix:///run/s3cr3t.sock"}`, "not an absolute one of http or https"},
+		{"scheme", "vscode", `{"url": "unix:///run/s3cr3t.sock"}`, "its URL is a local unix socket, which mcpsign does not reach"},
+		{"scheme", "vscode", `{"url": "pipe:///pipe/s3cr3t"}`, "its URL is a local pipe socket, which mcpsign does not reach"},
+		{"scheme", "claude-code", `{"type": "ws", "url": "ws://a.example/s3cr3t"}`, "not an absolute one of http or https"},
 		{"no URL", "cursor", `{"url": "${env:KEY}"}`, "not an absolute one of http or https"},
 		{"empty command", "claude-code", `{"command": "${EMPTY}"}`, "resolves to nothing"},
 		{"zero byte", "claude-code", `{"command": "a", "env": {"A": "s3cr3t\u0000"}}`, "a zero byte"},
-		{"header split", "claude-code", `{"url": "http://a", "headers": {"A": "s3cr3t\r\nB: c"}}`, `the value of header "A" holds a control character`},
+		{"header split", "claude-code", `{"type": "http", "url": "http://a", "headers": {"A": "s3cr3t\r\nB: c"}}`, `the value of header "A" holds a control character`},
 		{"amplified", "cursor", `{"command": "a", "args": ["` + strings.Repeat("${env:LONG}", 1000) + `"]}`, "more than 4194304 bytes"},
 	}
 	env := map[string]string{"LONG": strings.Repeat("s3cr3t", 10_000)}
@@ -126,7 +130,7 @@ func TestNamesOnly(t *testing.T) {
 	if !slices.Equal(e.Headers, []hosts.Header{{"Authorization", "Bearer ${T}"}, {"x-b", "..."}}) || !slices.Equal(e.Variables, []string{"T"}) || !e.Disabled || e.Transport != hosts.HTTP {
 		t.Errorf("headers %q, variables %q", e.Headers, e.Variables)
 	}
-	for entry, want := range map[string]string{`{"url": "http://a"}`: hosts.SSE, `{"url": "http://a", "type": "http"}`: hosts.HTTP, `{"httpUrl": "http://a"}`: hosts.HTTP} {
+	for entry, want := range map[string]string{`{"url": "http://a"}`: hosts.HTTP, `{"url": "http://a", "type": "sse"}`: hosts.SSE, `{"url": "http://a", "type": "http"}`: hosts.HTTP, `{"httpUrl": "http://a"}`: hosts.HTTP} {
 		if e := find(t, user("gemini", server("gemini", entry), nil), "gemini", "x"); e.Transport != want {
 			t.Errorf("%s: %s", entry, e.Transport)
 		}
@@ -138,7 +142,7 @@ func TestSecrets(t *testing.T) {
 	env := map[string]string{"T": "s3cr3t"}
 	for _, entry := range []string{
 		`{"command": "a", "env": {"A": "s3cr3t", "B": "${T}"}}`,
-		`{"url": "https://a.example", "headers": {"A": "s3cr3t", "B": "${T}"}}`,
+		`{"type": "http", "url": "https://a.example", "headers": {"A": "s3cr3t", "B": "${T}"}}`,
 	} {
 		e := find(t, user("claude-code", server("claude-code", entry), env), "claude-code", "x")
 		l, err := e.Resolve(lookup(env))

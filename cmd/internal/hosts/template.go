@@ -41,7 +41,7 @@ func (x *expander) templates() []Header {
 func (x *expander) template(value string) string {
 	masked, placeholders := x.mask(value)
 	for i, p := range placeholders {
-		if name, _, ok := strings.Cut(p, ":-"); ok && x.values.syntax == shell {
+		if name, _, ok := strings.Cut(p, ":-"); ok && (x.values.syntax == shell || x.values.syntax == gemini) {
 			placeholders[i] = name + ":-" + hidden + "}"
 		}
 	}

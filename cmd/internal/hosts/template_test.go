@@ -47,7 +47,7 @@ func TestHeaderTemplates(t *testing.T) {
 		if url == "" {
 			url = "url"
 		}
-		entry := `{"` + url + `": "https://a.example/mcp", "headers": {"X-A": ` + quoted(t, test.value) + `}}`
+		entry := `{"type": "http", "` + url + `": "https://a.example/mcp", "headers": {"X-A": ` + quoted(t, test.value) + `}}`
 		e := find(t, user(test.host, server(test.host, entry), env), test.host, "x")
 		if len(e.Headers) != 1 || e.Headers[0].Name != "X-A" || e.Headers[0].Template != test.want {
 			t.Errorf("%s: %q is shown as %q, want %q", test.host, test.value, e.Headers, test.want)
@@ -76,7 +76,7 @@ func TestEndpoints(t *testing.T) {
 		if test.host == "gemini" {
 			url = "httpUrl"
 		}
-		e := find(t, user(test.host, server(test.host, `{"`+url+`": `+quoted(t, test.url)+`}`), nil), test.host, "x")
+		e := find(t, user(test.host, server(test.host, `{"type": "http", "`+url+`": `+quoted(t, test.url)+`}`), nil), test.host, "x")
 		if e.Endpoint != test.want {
 			t.Errorf("%s: %s is shown as %s, want %s", test.host, test.url, e.Endpoint, test.want)
 		}
