@@ -18,8 +18,9 @@ const module = "github.com/mcpsign/mcpsign"
 // the command to the digest; a package that is not listed may import nothing.
 var allowed = map[string][]string{
 	"cmd/mcpsign":           {"cmd/internal/cli"},
-	"cmd/internal/cli":      {"cmd/internal/secret", "cmd/internal/mcp", "cmd/internal/launch", "cmd/internal/hosts", "cmd/internal/lint", "cmd/internal/baseline", "cmd/internal/kit", "sign", "verify", "attest", "lock", "internal/pemfile"},
+	"cmd/internal/cli":      {"cmd/internal/web", "cmd/internal/secret", "cmd/internal/mcp", "cmd/internal/launch", "cmd/internal/hosts", "cmd/internal/lint", "cmd/internal/baseline", "cmd/internal/kit", "sign", "verify", "attest", "lock", "internal/pemfile"},
 	"cmd/internal/secret":   {},
+	"cmd/internal/web":      {},
 	"cmd/internal/mcp":      {"cmd/internal/secret"},
 	"cmd/internal/launch":   {"verify", "lock", "internal/canonical"},
 	"cmd/internal/hosts":    {"cmd/internal/secret", "lock", "internal/canonical"},
@@ -46,7 +47,7 @@ var foreign = map[string][]string{
 	"google.golang.org/protobuf":      {"sign", "verify", "internal/sigtest"},
 	"github.com/in-toto/":             {"attest", "verify", "sign", "internal/sigtest"},
 	"os":                              {"cmd/mcpsign", "cmd/internal/cli", "cmd/internal/mcp", "cmd/internal/launch", "internal/mcptest"},
-	"net/http":                        {"sign", "internal/sigtest", "internal/mcptest", "cmd/internal/cli", "cmd/internal/mcp"},
+	"net/http":                        {"sign", "internal/sigtest", "internal/mcptest", "cmd/internal/cli", "cmd/internal/mcp", "cmd/internal/web"},
 	"encoding/json":                   {"cmd/internal/cli", "cmd/internal/mcp", "sign", "internal/sigtest", "internal/mcptest"},
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/cmd/internal/web"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
@@ -251,19 +251,9 @@ func (a *app) obtain(ctx context.Context, place string) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
+	response, err := web.Do(ctx, web.Request{URL: place})
 	if err != nil {
-		return nil, usage("", "the URL can't be read")
-	}
-	client := http.Client{CheckRedirect: func(to *http.Request, via []*http.Request) error {
-		if len(via) >= 10 || via[0].URL.Scheme == "https" && to.URL.Scheme != "https" {
-			return errors.New("too many redirects, or one that gives up https")
-		}
-		return nil
-	}}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, fail(ExitService, fmt.Errorf("%s can't be fetched", lock.Visible(withoutSecrets(place))), "fetch the file by other means, and add it")
+		return nil, fail(ExitService, fmt.Errorf("%s can't be fetched: %w", lock.Visible(withoutSecrets(place)), err), "fetch the file by other means, and add it")
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {

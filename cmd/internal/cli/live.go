@@ -20,6 +20,7 @@ import (
 	"github.com/mcpsign/mcpsign/cmd/internal/launch"
 	"github.com/mcpsign/mcpsign/cmd/internal/mcp"
 	"github.com/mcpsign/mcpsign/cmd/internal/secret"
+	"github.com/mcpsign/mcpsign/cmd/internal/web"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -231,6 +232,9 @@ func clientSource(e *hosts.Entry) lock.Source {
 }
 
 func (a *app) listRemote(ctx context.Context, r mcp.Remote) (*fetched, error) {
+	transport := web.NewTransport()
+	defer transport.CloseIdleConnections()
+	r.Transport = transport
 	return a.list(ctx, func(ctx context.Context) (*mcp.Listing, error) { return mcp.ListRemote(ctx, r) },
 		"see whether the URL is the server's endpoint (often it ends in /mcp), and whether it wants --header 'Authorization: Bearer ${TOKEN}'")
 }

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
+	"github.com/mcpsign/mcpsign/cmd/internal/web"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
@@ -110,41 +110,19 @@ func (a *app) ask(ctx context.Context, v *verify.Verifier, q verify.StatusQuery,
 func fetchStatus(ctx context.Context, q verify.StatusQuery) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	method := http.MethodGet
+	request := web.Request{URL: q.URL, SameOrigin: true}
 	if q.Kind() == verify.OCSPResponse {
-		method = http.MethodPost
+		request.Body, request.Type = q.Request, "application/ocsp-request"
 	}
-	request, err := http.NewRequestWithContext(ctx, method, q.URL, bytes.NewReader(q.Request))
+	response, err := web.Do(ctx, request)
 	if err != nil {
-		return nil, errors.New("the URL can't be read")
-	}
-	if q.Kind() == verify.OCSPResponse {
-		request.Header.Set("Content-Type", "application/ocsp-request")
-	}
-	client := http.Client{CheckRedirect: sameOrigin}
-	response, err := client.Do(request)
-	if err != nil {
-		if errors.Is(err, errOtherOrigin) {
-			return nil, errOtherOrigin
-		}
-		return nil, errors.New("it can't be reached")
+		return nil, err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("it answered with HTTP status %d", response.StatusCode)
 	}
 	return readAll(response.Body, "the answer", verify.MaxStatus)
-}
-
-var errOtherOrigin = errors.New("it redirects to another origin, or more than three times")
-
-// sameOrigin lets a place name another one of its own only.
-func sameOrigin(next *http.Request, before []*http.Request) error {
-	same := func(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
-	if len(before) > 3 || !same(next.URL, before[0].URL) {
-		return errOtherOrigin
-	}
-	return nil
 }
 
 // The JSON of what was asked.
