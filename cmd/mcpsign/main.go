@@ -46,8 +46,9 @@
 // terminal to ask at, and so it does for a client's entry that is in the project's
 // own folder. Who is asked sees all of the launch but for secrets: the command, its
 // working directory and the names of variables, or the URL and its headers; of
-// an entry, what it says now. With --all client:HOST they and lock are about
-// every entry there.
+// an entry, what it says now, or what was recorded where no such entry is
+// configured, as in CI. With --all client:HOST they and lock are about every
+// entry there.
 //
 // # Statements
 //

@@ -66,7 +66,11 @@ func other(b Block, want Kind) *Error {
 	default:
 		what = "something else"
 	}
-	e.err = fmt.Errorf("%s (PEM block %s), want %s", what, b.Type, want.name())
+	wanted := want.name()
+	if e.Found == want {
+		wanted += " as PEM block " + want.types()[0]
+	}
+	e.err = fmt.Errorf("%s (PEM block %s), want %s", what, b.Type, wanted)
 	return e
 }
 
