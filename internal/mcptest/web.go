@@ -23,6 +23,7 @@ func overHTTP() map[string]behaviour {
 		"redirect-within": web("plain, but every request is sent on to another path first, with 307", func() http.Handler { return redirect(http.StatusTemporaryRedirect, "") }),
 		"redirect-away":   web("every request is sent on to another name of this host, with 307; there it is plain", func() http.Handler { return redirect(http.StatusTemporaryRedirect, "localhost") }),
 		"redirect-get":    web("every request is sent on to another path with 302", func() http.Handler { return redirect(http.StatusFound, "") }),
+		"redirect-slash":  web("every request is sent on to its path with a slash and another scheme, with 307", func() http.Handler { return http.HandlerFunc(addSlash) }),
 		"redirect-loop":   web("every request is sent on to where it came to, with 308", func() http.Handler { return http.RedirectHandler("/mcp", http.StatusPermanentRedirect) }),
 		"gzip":            web("plain, compressed if the client takes that", func() http.Handler { return compress(HTTP("plain-json")) }),
 		"gzip-stream":     web("plain, event streams compressed if the client takes that", func() http.Handler { return compress(HTTP("plain")) }),
@@ -39,7 +40,7 @@ func overHTTP() map[string]behaviour {
 			return serveHTTP(listing(one), spelled(newline))
 		})
 	}
-	for name, status := range map[string]int{"status-403": 403, "status-404": 404, "status-405": 405, "status-500": 500} {
+	for name, status := range map[string]int{"status-403": 403, "status-404": 404, "status-405": 405, "status-406": 406, "status-500": 500} {
 		all[name] = web("every request is answered with this status", func() http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no \x1b[31mway", status) })
 		})
@@ -69,7 +70,7 @@ func unauthorized() http.Handler {
 	plain := HTTP("plain")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+Secret {
-			w.Header().Set("WWW-Authenticate", "Bearer")
+			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="https://weather.acme.example/.well-known/oauth-protected-resource"`)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 			return
 		}
@@ -97,6 +98,13 @@ func redirect(status int, host string) http.Handler {
 		w.Header().Set("Location", to)
 		w.WriteHeader(status)
 	})
+}
+
+// addSlash redirects as a server does that wants a slash, and does not know that a proxy speaks TLS for it; here it is
+// the other way round.
+func addSlash(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Location", "https://"+r.Host+r.URL.Path+"/?token=of-the-server")
+	w.WriteHeader(http.StatusTemporaryRedirect)
 }
 
 // compress writes what next answers as gzip, flushed as often as next does.

@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -236,7 +234,7 @@ func (a *app) listRemote(ctx context.Context, r mcp.Remote) (*fetched, error) {
 	defer transport.CloseIdleConnections()
 	r.Transport = transport
 	return a.list(ctx, func(ctx context.Context) (*mcp.Listing, error) { return mcp.ListRemote(ctx, r) },
-		"see whether the URL is the server's endpoint (often it ends in /mcp), and whether it wants --header 'Authorization: Bearer ${TOKEN}'")
+		"see that the URL is the server's endpoint (often it ends in /mcp); if it is, ask its publisher")
 }
 
 func (a *app) listStdio(ctx context.Context, c mcp.Command) (*fetched, error) {
@@ -247,10 +245,7 @@ func (a *app) listStdio(ctx context.Context, c mcp.Command) (*fetched, error) {
 	ran := launch.Before(ctx, launch.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env})
 	f, err := a.list(ctx, func(ctx context.Context) (*mcp.Listing, error) { return mcp.List(ctx, c) },
 		"run the command by itself and see whether it answers on standard output")
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrPermission):
-		return nil, fail(ExitServer, err, "see that the program is installed, may be run, and is found in the PATH or at that path from the working directory")
-	case err == nil:
+	if err == nil {
 		f.ran = ran
 	}
 	return f, err
@@ -263,6 +258,10 @@ func (a *app) list(ctx context.Context, ask func(context.Context) (*mcp.Listing,
 	defer cancel()
 	got, err := ask(ctx)
 	if err != nil {
+		hint = listHint(err, hint)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			hint = "give it more time with --timeout, such as --timeout 5m; if that does not help, see what the server waits for"
+		}
 		return nil, fail(ExitServer, err, hint)
 	}
 	f := &fetched{responses: got.Responses, notes: got.Notes}

@@ -15,6 +15,7 @@ import (
 const (
 	maxRedirects = 3
 	maxExcerpt   = 1 << 10 // bytes kept of a body that is no message
+	maxChallenge = 300     // bytes kept of WWW-Authenticate
 )
 
 var errSessionLost = errors.New("the server has lost the session")
@@ -131,9 +132,26 @@ func (h *endpoint) do(ctx context.Context, verb, method string, body []byte) (*h
 			err = fmt.Errorf("it redirects more than %d times", maxRedirects)
 		}
 		if err != nil {
-			return nil, h.fail(method, resp.StatusCode, err)
+			failed := h.fail(method, resp.StatusCode, err)
+			failed.Retry = h.respelled(location)
+			return nil, failed
 		}
 	}
+}
+
+// respelled returns the URL with another end if a redirect leads there but for scheme and port, else "". Nothing of the
+// redirect is in it but the presence of a slash.
+func (h *endpoint) respelled(location string) string {
+	to, err := h.url.Parse(location)
+	if err != nil || !strings.EqualFold(to.Hostname(), h.url.Hostname()) || to.Path == h.url.Path ||
+		strings.TrimSuffix(to.Path, "/") != strings.TrimSuffix(h.url.Path, "/") {
+		return ""
+	}
+	shown := h.shown()
+	if trimmed, slash := strings.CutSuffix(shown, "/"); slash {
+		return trimmed
+	}
+	return shown + "/"
 }
 
 // redirect returns where a redirect leads. The error names the target's origin and no more: the rest may be secret.

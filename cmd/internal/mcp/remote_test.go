@@ -233,10 +233,17 @@ func TestRemoteRefused(t *testing.T) {
 		status int // of an HTTPError; -1 if it is to be none
 		want   string
 	}{
-		{"401", mcptest.HTTP("unauthorized"), 401, `/mcp answered initialize with HTTP status 401 Unauthorized: credentials are needed, or those sent are not accepted; the body begins with "who are you?\n"`},
+		{"401", mcptest.HTTP("unauthorized"), 401, `/mcp answered initialize with HTTP status 401 Unauthorized: credentials are needed, or those sent are not accepted; it asks for "Bearer resource_metadata=\"https://weather.acme.example/.well-known/oauth-protected-resource\""; the body begins with "who are you?\n"`},
 		{"403", mcptest.HTTP("status-403"), 403, `403 Forbidden: the credentials sent, if any, do not allow this; the body begins with "no \x1b[31mway\n"`},
 		{"404", mcptest.HTTP("status-404"), 404, "404 Not Found: there is no MCP endpoint at this path"},
 		{"405", mcptest.HTTP("status-405"), 405, "405 Method Not Allowed: this is no streamable HTTP endpoint; the older HTTP+SSE transport is not supported"},
+		{"406", mcptest.HTTP("status-406"), 406, "406 Not Acceptable: this does not seem to be a streamable HTTP endpoint"},
+		{"401 as JSON-RPC", scripted(func(w http.ResponseWriter, _, id string) {
+			w.Header().Set("WWW-Authenticate", "Bearer realm=\"\u202e\""+strings.Repeat("x", 1000))
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(401)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"who?"}}`, id)
+		}), 401, `it asks for "Bearer realm=\"\u202e\"` + strings.Repeat("x", 282) + `"; the body begins with "{\"jsonrpc`},
 		{"500", mcptest.HTTP("status-500"), 500, "500 Internal Server Error; the body begins with"},
 		{"web page", mcptest.HTTP("web-page"), 200, `its content type is "text/html; charset=utf-8", not application/json or text/event-stream; the body begins with "<!doctype`},
 		{"redirect to get", mcptest.HTTP("redirect-get"), 302, "it redirects within http://127.0.0.1:"},
@@ -297,6 +304,33 @@ func TestRemoteRefused(t *testing.T) {
 				t.Errorf("status %d of %v, want %d", e.Status, err, test.status)
 			}
 		})
+	}
+}
+
+// TestRetry has the URL that a redirect asks for said where it differs by a slash alone.
+func TestRetry(t *testing.T) {
+	for _, test := range []struct{ path, location, want string }{
+		{"/mcp", "https://HOST/mcp/", "/mcp/"},
+		{"/mcp/", "https://HOST/mcp?x=secret", "/mcp"},
+		{"/a%2Fb", "https://HOST/a%2Fb/", "/a%2Fb/"},
+		{"/mcp", "https://HOST/mcp", ""},
+		{"/mcp", "https://HOST/sse", ""},
+		{"/mcp", "https://other.example/mcp/", ""},
+		{"/mcp", "https://[/", ""},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", strings.ReplaceAll(test.location, "HOST", r.Host))
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		}))
+		_, err := ListRemote(t.Context(), Remote{URL: srv.URL + test.path})
+		srv.Close()
+		want := test.want
+		if want != "" {
+			want = srv.URL + want
+		}
+		if e := (*HTTPError)(nil); !errors.As(err, &e) || e.Retry != want || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s to %s: %v, retry %+v", test.path, test.location, err, e)
+		}
 	}
 }
 

@@ -61,9 +61,14 @@ func readAll(r io.Reader, limit int) ([]byte, error) {
 func (h *endpoint) refused(resp *http.Response, m message) error {
 	lost := h.session != "" && h.version != versionStateless && resp.StatusCode == http.StatusNotFound
 	err := h.fail(m.Method, resp.StatusCode, nil)
+	denied := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
+	if denied {
+		challenge := h.safe(strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))
+		err.Challenge = challenge[:min(len(challenge), maxChallenge)]
+	}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "application/json" {
 		data, rerr := readAll(h.budget.reader(resp.Body), h.limits.line)
-		if code, ok := errorCode(data, m.ID); rerr == nil && ok && (!lost || code == jsonrpc.CodeMethodNotFound) {
+		if code, ok := errorCode(data, m.ID); rerr == nil && ok && !denied && (!lost || code == jsonrpc.CodeMethodNotFound) {
 			h.messages = func() ([]byte, error) {
 				h.messages = nil
 				return data, nil
