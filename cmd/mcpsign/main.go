@@ -117,6 +117,10 @@
 // a lockfile can't have a file read. An ${input:ID} of VS Code is
 // MCPSIGN_INPUT_ID. SOURCE_DATE_EPOCH is the default for --sequence.
 //
+// A server whose certificate comes from a private PKI is reached on Linux with
+// SSL_CERT_FILE, the file of its root certificate in PEM; elsewhere that is added
+// to the roots of the system. HTTPS_PROXY and NO_PROXY are used.
+//
 // # Exit codes
 //
 //	0   everything required holds
