@@ -60,20 +60,34 @@ func attributesPattern(base string) string {
 	return pattern
 }
 
-// mendLockHint is the advice for a lockfile whose line ends Git has rewritten.
-// Git takes attributes from its index first, and writes only files that are
-// gone.
+// mendLockHint is the advice for a lockfile whose line ends were rewritten, most
+// likely by Git. That takes attributes from its index first, and writes only
+// files that are gone.
 func mendLockHint(name string) string {
+	if _, tree := lineEndsOf(name); !tree {
+		return backToLF(name)
+	}
 	base := quoteWords([]string{filepath.Base(name)})
-	return "keep Git from rewriting it, and restore it: " + inFolder(filepath.Dir(name), keepCommand(filepath.Base(name), name), "git add "+attributesName, "rm "+base, "git checkout -- "+base)
+	return restore + inFolder(filepath.Dir(name), keepCommand(filepath.Base(name), name), "git add "+attributesName, "rm "+base, "git checkout -- "+base)
 }
 
-// mendEvidenceHint is the same for the evidence. Only what Git has is removed:
-// the rest could not be restored.
-func mendEvidenceHint(lockfile string) string {
+// mendEvidenceHint is the same for a file of the evidence. Only what Git has is
+// removed: the rest could not be restored.
+func mendEvidenceHint(lockfile, name string) string {
+	if _, tree := lineEndsOf(lockfile); !tree {
+		return backToLF(name)
+	}
 	attributes := evidenceDir + "/" + attributesName
-	return "keep Git from rewriting it, and restore it: " + inFolder(filepath.Dir(lockfile), "echo '"+strings.TrimSpace(asIs)+"' > "+attributes, "git add "+attributes,
+	return restore + inFolder(filepath.Dir(lockfile), "echo '"+strings.TrimSpace(asIs)+"' > "+attributes, "git add "+attributes,
 		"git ls-files -z "+evidenceDir+" | xargs -0 rm", "git checkout -- "+evidenceDir)
+}
+
+const restore = "keep Git from rewriting it, and restore it: "
+
+// backToLF is the advice for a file that Git has not written.
+func backToLF(name string) string {
+	q := func(name string) string { return quoteWords([]string{name}) }
+	return "remove the carriage returns: tr -d '\\r' < " + q(name) + " > " + q(name+".lf") + " && mv " + q(name+".lf") + " " + q(name)
 }
 
 // inFolder joins commands that are for a folder.
@@ -152,8 +166,8 @@ func attributesMatch(pattern, rel string) bool {
 	return ok && err == nil
 }
 
-// rewritten reports whether data becomes what the digest says when its line
-// ends are LF again.
+// rewritten reports whether data is as it should be but for its line ends, CRLF
+// in the place of LF.
 func rewritten(data []byte, same func([]byte) bool) bool {
-	return bytes.Contains(data, []byte("\r\n")) && same(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")))
+	return bytes.Contains(data, []byte("\r\n")) && same(bytes.ReplaceAll(data, []byte("\r"), nil))
 }

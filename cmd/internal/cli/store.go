@@ -153,8 +153,8 @@ func (s *store) content(f *os.File, path string, limit int64) ([]byte, error) {
 	}
 	named := func(data []byte) bool { return contentName(sha256.Sum256(data)) == filepath.Base(path) }
 	if rewritten(data, named) {
-		return nil, fail(ExitInvalid, fmt.Errorf("the line ends of %s were rewritten as CRLF: its content is not what its name says", filepath.Join(filepath.Dir(s.path), path)),
-			mendEvidenceHint(s.path))
+		whole := filepath.Join(filepath.Dir(s.path), path)
+		return nil, fail(ExitInvalid, fmt.Errorf("the line ends of %s were rewritten as CRLF: its content is not what its name says", whole), mendEvidenceHint(s.path, whole))
 	}
 	if !named(data) {
 		return nil, fail(ExitInvalid, fmt.Errorf("%s was changed: its content is not what its name says", filepath.Join(filepath.Dir(s.path), path)),
