@@ -204,7 +204,7 @@ func TestBadEntries(t *testing.T) {
 		{"two ways", "windsurf", `{"url": "http://a", "serverUrl": "http://b"}`, "more than one"},
 		{"number", "claude-code", `{"command": "a", "env": {"K": 12345}}`, `env "K" is a number: claude-code does not start such a server`},
 		{"URL without type", "claude-code", `{"url": "https://a"}`, "has a URL and no type: claude-code does not start such a server"},
-		{"null", "cursor", `{"command": "a", "env": {"K": null}}`, `expected a string at "/env/K"`},
+		{"null", "cursor", `{"command": "a", "env": {"K": null}}`, `expected a string, found null at "/env/K"`},
 		{"command and URL", "vscode", `{"command": "a", "url": "http://b"}`, "more than one"},
 		{"URL of another host", "cursor", `{"serverUrl": "http://b"}`, "neither a command nor a URL"},
 		{"URL where there are none", "claude-desktop", `{"url": "http://b"}`, "has no command"},
