@@ -41,6 +41,11 @@
 // entry in the configuration of claude-desktop, claude-code, cursor, vscode,
 // windsurf, gemini or codex. Flags stand before the --.
 //
+// A result may have the answer to initialize beside its tools, as the member
+// initialize. The name that a server gives itself there is pinned with what it
+// lists; another name needs approval like a change, unless a later release comes
+// with it that the policy accepts.
+//
 // Check, diff and approve without SOURCE, and list, digest, check and diff with
 // --all, launch what the lockfile records; --run allows that where there is no
 // terminal to ask at, and so it does for a client's entry that is in the project's
