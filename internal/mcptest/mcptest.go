@@ -58,6 +58,7 @@ func behaviours() map[string]behaviour {
 	all := make(map[string]behaviour)
 	maps.Copy(all, wellBehaved())
 	maps.Copy(all, hostile())
+	maps.Copy(all, odd())
 	maps.Copy(all, overHTTP())
 	return all
 }
