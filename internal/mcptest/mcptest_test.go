@@ -81,14 +81,14 @@ func TestBehaviours(t *testing.T) {
 			t.Errorf("%s is no word for a command line", name)
 		}
 	}
-	for _, a := range []map[string]behaviour{wellBehaved(), hostile()} {
+	for _, a := range []map[string]behaviour{wellBehaved(), hostile(), odd()} {
 		for name, b := range a {
 			if b.stdio == nil {
 				t.Errorf("%s is not to be had over stdio", name)
 			}
 		}
 	}
-	if n := len(wellBehaved()) + len(hostile()) + len(overHTTP()); n != len(names) {
+	if n := len(wellBehaved()) + len(hostile()) + len(odd()) + len(overHTTP()); n != len(names) {
 		t.Errorf("%d behaviours of %d names", n, len(names))
 	}
 	defer func() {
