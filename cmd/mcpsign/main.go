@@ -31,8 +31,10 @@
 //	mcpsign demo
 //	mcpsign version
 //
-// NAME is the server's name as its publisher signs for it, io.github.acme/weather
-// say; of a server in the lockfile a unique last segment will do.
+// NAME is the server's name as its publisher signs for it, such as
+// io.github.acme/weather. Of a server in the lockfile a unique last segment is
+// enough, but where a policy, --signer or --key decides: there NAME selects who
+// must have signed, and is taken as written.
 //
 // SOURCE is where a listing comes from: files with JSON-RPC responses, results
 // or an array of tools, which together are one listing; - for standard input;

@@ -30,8 +30,8 @@ verify find them: a new release, an approval, a revocation list, an attestation.
 Also revocation lists and OCSP responses (DER or PEM) about the certificates that
 signed; --refresh asks the issuers for those. If a file does not verify none is kept.
 What is kept permits nothing by itself: the rule says whose counts.`,
-		Example: `  mcpsign add weather weather-2.sigstore.json --key acme.pub
-  mcpsign add weather --refresh --policy policy.yaml`,
+		Example: `  mcpsign add io.github.acme/weather weather-2.sigstore.json --key acme.pub
+  mcpsign add io.github.acme/weather --refresh --policy policy.yaml`,
 		RunE: func(cmd *cobra.Command, list []string) error {
 			if len(list) < 2 && (len(list) == 0 || !refresh) {
 				return usage("usage: "+cmd.UseLine(), "a server and a bundle are needed, or --refresh")
@@ -68,9 +68,12 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 		return err
 	}
 	defer st.close()
-	name, entry, err := st.resolve(name)
+	name, entry, err := st.lookUp(name, flags)
 	if err != nil {
 		return err
+	}
+	if entry == nil {
+		a.noteMisnamed(st, name)
 	}
 	v, err := flags.verifier(st, name, entry)
 	if err != nil {
@@ -287,6 +290,7 @@ func (a *app) emitAdditions(server string, found *additions) error {
 	return a.emit(form{
 		document: func() any { return doc },
 		text: func(w io.Writer) {
+			fmt.Fprintf(w, "server   %s\n", server)
 			for _, x := range found.asked {
 				x.text(w)
 			}

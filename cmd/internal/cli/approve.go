@@ -124,7 +124,7 @@ func (a *app) judgeApproval(cmd *cobra.Command, list []string, f *approveFlags) 
 // toApprove returns the listing that is to be approved.
 func (a *app) toApprove(cmd *cobra.Command, list []string, f *approveFlags) (*store, fetch, error) {
 	if !f.held {
-		st, fetched, err := a.gather(cmd, list, &allFlags{})
+		st, fetched, err := a.gather(cmd, list, &allFlags{}, &f.trustFlags)
 		if err != nil {
 			return nil, fetch{}, err
 		}
@@ -141,13 +141,14 @@ func (a *app) toApprove(cmd *cobra.Command, list []string, f *approveFlags) (*st
 	if err != nil {
 		return nil, fetch{}, err
 	}
-	name, _, err := st.resolve(names[0])
+	name, _, err := st.lookUp(names[0], &f.trustFlags)
 	if err == nil {
 		got := fetch{target: target{name: name}}
 		if got.got, got.source, err = a.held(st.sighting(name, true)); err == nil {
 			a.note(got.got.notes...)
 			return st, got, nil
 		}
+		a.noteMisnamed(st, name)
 	}
 	st.close()
 	return nil, fetch{}, err

@@ -25,6 +25,8 @@ type judgement struct {
 	folder    string      // of the lockfile
 	listing   *lock.Listing
 	entry     *lock.Server // nil: nothing is pinned
+	unpinned  string       // that it is not in the lockfile, and which servers are; empty if it is, or none are
+	misnamed  bool         // one of those may have been meant
 	decision  *verify.Decision
 	verifier  *verify.Verifier
 	request   verify.Request
@@ -55,13 +57,16 @@ type query struct {
 // are looked for in the flags, beside the lockfile and in the listing; where
 // the signature of a source is the question, those of the flags are the answer.
 func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) {
-	name, entry, err := s.resolve(q.name)
+	name, entry, err := s.lookUp(q.name, q.flags)
 	if err != nil {
 		return nil, err
 	}
 	j := &judgement{server: name, source: q.source.String(), bundles: q.flags.bundles, flags: q.flags.words(), folder: filepath.Dir(s.path), entry: entry, listing: q.listing}
 	if j.verifier, err = q.flags.verifier(s, name, entry); err != nil {
 		return nil, err
+	}
+	if entry == nil && len(s.file.Servers) > 0 {
+		j.unpinned, j.misnamed = s.notPinned(name), s.misnamed(name) != ""
 	}
 	j.read, j.sighted, j.here = q.flags.read, s.sighting(name, q.flags.builtin()), s.sighting(name, true)
 	request := verify.Request{Server: name, Lock: entry, At: a.Now(), Revocations: q.flags.lists}

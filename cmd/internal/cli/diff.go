@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,7 @@ nothing differs, 10 if a definition changed or vanished, 11 if some are new only
 					return a.diffTwo(cmd.Context(), old, now)
 				}
 			}
-			st, fetched, err := a.gather(cmd, list, &all)
+			st, fetched, err := a.gather(cmd, list, &all, nil)
 			if err != nil {
 				return err
 			}
@@ -72,7 +73,7 @@ func (a *app) diffSources(cmd *cobra.Command, list []string) (old, now source, e
 	}
 	switch {
 	case len(words)+min(1, len(command)) != 2:
-		return old, now, usage("usage: "+cmd.UseLine(), fmt.Sprintf("%s is not in %s, and two sources are needed", lock.Visible(words[0]), lock.Visible(a.lock)))
+		return old, now, usage("usage: "+cmd.UseLine(), "two sources are needed, or a server of the lockfile: "+st.notPinned(words[0]))
 	case len(command) > 0:
 		now = source{command: command}
 	default:
@@ -92,7 +93,7 @@ func (s *store) diffPinned(f fetch) entry {
 	}
 	name, pinned, err := s.resolve(f.name)
 	if err != nil || pinned == nil {
-		e.err = fail(ExitUnpinned, fmt.Errorf("%s is not in %s", f.name, lock.Visible(s.path)), "pin it with: mcpsign lock "+f.name+" "+f.source.String())
+		e.err = fail(ExitUnpinned, errors.New(s.notPinned(f.name)), "pin it with: mcpsign lock "+f.name+" "+f.source.String())
 		return e
 	}
 	e = entry{server: name, changes: pinned.Diff(f.got.Listing), launch: launchNote(pinned.Source, f.got.launch)}
@@ -119,7 +120,7 @@ func (a *app) diffTwo(ctx context.Context, old, now source) error {
 		}
 	}
 	before, after := all[0].got, all[1].got
-	e := entry{server: old.String() + " " + now.String(), changes: lock.Diff(before.Listing, after.Listing), info: lock.CompareInfo(before.Info(), after.Info())}
+	e := entry{server: old.String() + " " + now.String(), sources: true, changes: lock.Diff(before.Listing, after.Listing), info: lock.CompareInfo(before.Info(), after.Info())}
 	e.err = diffOutcome(e.server, e.changes, e.info, before.Listing, after.Listing)
 	return a.report(&report{entries: []entry{e}, path: now.String()})
 }

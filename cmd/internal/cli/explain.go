@@ -45,7 +45,7 @@ func (a *app) explainPolicy(cmd *cobra.Command, name string, s source, flags *tr
 	defer st.close()
 	q := query{name: server, source: s, flags: flags, compare: true}
 	if s.empty() {
-		_, found, err := st.resolve(server)
+		_, found, err := st.lookUp(server, flags)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (a *app) explainPolicy(cmd *cobra.Command, name string, s source, flags *tr
 		case found != nil:
 			q.listing = pinnedListings(found)[0]
 		case !ruled || id != "":
-			return usage("usage: "+cmd.UseLine(), fmt.Sprintf("a source is needed: %s is not in %s", server, lock.Visible(a.lock)))
+			return usage("usage: "+cmd.UseLine(), "a source is needed: "+st.notPinned(server))
 		default: // which rule there is for it can be said
 			q.listing = &lock.Listing{}
 		}
@@ -81,7 +81,7 @@ func (a *app) explainPolicy(cmd *cobra.Command, name string, s source, flags *tr
 		if j.decision.Ruled() {
 			return nil
 		}
-		return fail(ExitUnsigned, fmt.Errorf("%s: %s", j.server, lock.Visible(j.decision.Rule())), noRuleHint(j.server))
+		return fail(ExitUnsigned, fmt.Errorf("%s: %s%s", j.server, lock.Visible(j.decision.Rule()), j.elsewhere(verify.NoRule)), noRuleHint(j.server))
 	}
 	j.explained, j.only = true, id
 	return j.outcome()
@@ -150,6 +150,7 @@ func explainDocument(j *judgement, all []verify.Explanation) explainDoc {
 
 // explainText prints what is said of several definitions once.
 func explainText(w io.Writer, j *judgement, all []verify.Explanation) {
+	fmt.Fprintf(w, "server   %s\n", j.server)
 	if len(all) == 0 {
 		fmt.Fprintf(w, "rule     %s\n", lock.Visible(j.decision.Rule()))
 		if expected := j.decision.Expected(); len(expected) > 0 {

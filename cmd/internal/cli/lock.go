@@ -62,6 +62,7 @@ locked already is only compared: nothing changes, the exit code says what differ
 			if err != nil {
 				return err
 			}
+			st.nameTargets(targets, &flags)
 			fetched, err := a.fetchAll(cmd.Context(), targets)
 			if err != nil {
 				return err

@@ -68,7 +68,16 @@ func (j *judgement) outcome() error {
 	if reasons[code] == verify.ServerChanged {
 		why += ": " + j.renamed()
 	}
-	return fail(code, fmt.Errorf("%s: %d of %d definitions are not allowed: %s", j.server, no, total, why), j.hint(code))
+	return fail(code, fmt.Errorf("%s: %d of %d definitions are not allowed: %s%s", j.server, no, total, why, j.elsewhere(reasons[code])), j.hint(code))
+}
+
+// elsewhere says which servers the lockfile has, where the one that was judged
+// is not one of them and may be misspelled; to stand behind the reason.
+func (j *judgement) elsewhere(reason verify.Reason) string {
+	if j.unpinned == "" || reason != verify.NoRule && !j.misnamed {
+		return ""
+	}
+	return "; " + j.unpinned
 }
 
 // renamed says how the server calls itself otherwise than when it was approved.

@@ -23,6 +23,7 @@ type report struct {
 // changes, err says why there are none.
 type entry struct {
 	server    string
+	sources   bool       // server has the names of two sources
 	path      string     // of its lockfile, if it is not the report's
 	file      *lock.File // what is in it
 	judgement *judgement // nil: there was none
@@ -96,6 +97,8 @@ func (r *report) text(w io.Writer) {
 	for _, e := range r.entries {
 		if r.many {
 			fmt.Fprintf(w, "%s\n", e.title())
+		} else if !e.sources {
+			fmt.Fprintf(w, "server   %s\n", lock.Visible(e.server))
 		}
 		e.text(w)
 	}

@@ -75,16 +75,37 @@ func (r *report) sarif(w io.Writer) error {
 			WithRegion(sarif.NewRegion().WithStartLine(lines[m.file].Line(m.server, m.kind, m.name)))
 		run.CreateResultForRule(m.rule).
 			WithLevel(m.level).
-			WithMessage(sarif.NewTextMessage(m.message)).
+			WithMessage(sarif.NewTextMessage(m.text())).
 			WithPartialFingerprints(map[string]string{"definition/v1": lock.Visible(m.rule + " " + id)}).
 			AddLocation(sarif.NewLocationWithPhysicalLocation(place).
 				AddLogicalLocation(sarif.NewLogicalLocation().WithFullyQualifiedName(lock.Visible(id))))
 	}
+	run.Properties = sarif.NewPropertyBag().Add("servers", r.servers()) // also of a run without results
 	if err := sarif.NewReport().AddRun(run).PrettyWrite(w); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
+}
+
+// text is the message with the server that it is about.
+func (m *remark) text() string {
+	server := lock.Visible(m.server) + ": "
+	if m.server == "" || strings.HasPrefix(m.message, server) {
+		return m.message
+	}
+	return server + m.message
+}
+
+// servers names the servers that the report is about, each once.
+func (r *report) servers() []string {
+	names := []string{}
+	for _, e := range r.entries {
+		if name := lock.Visible(e.server); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // remarks lists what a report for machines points at, server by server.

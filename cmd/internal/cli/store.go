@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/mcpsign/mcpsign/lock"
@@ -92,34 +91,6 @@ func (s *store) close() {
 		s.evidence.Close()
 	}
 	s.root.Close()
-}
-
-// resolve returns the server that name stands for: its name, or a last segment
-// that is one server's only. A name that is not in the lockfile stands for
-// itself.
-func (s *store) resolve(name string) (string, *lock.Server, error) {
-	if err := lock.CheckName(name); err != nil {
-		return "", nil, fail(ExitUsage, err, "NAME is the server's name in its publisher's words, io.github.acme/weather say")
-	}
-	if found := s.file.Find(name); found != nil {
-		return name, found, nil
-	}
-	var found *lock.Server
-	if !strings.Contains(name, "/") {
-		for i := range s.file.Servers {
-			if !strings.HasSuffix(s.file.Servers[i].Name, "/"+name) {
-				continue
-			}
-			if found != nil {
-				return "", nil, usage("write the whole name", fmt.Sprintf("%s is the last segment of %s and %s", name, found.Name, s.file.Servers[i].Name))
-			}
-			found = &s.file.Servers[i]
-		}
-	}
-	if found == nil {
-		return name, nil, nil
-	}
-	return found.Name, found, nil
 }
 
 // openRegular opens a file below root. What is none, a pipe say, is not opened:

@@ -37,8 +37,8 @@ type target struct {
 
 // gather opens the store and lists the servers that the arguments stand for:
 // NAME SOURCE, NAME with the launch that the lockfile records, or with --all
-// many.
-func (a *app) gather(cmd *cobra.Command, list []string, f *allFlags) (*store, []fetch, error) {
+// many. Flags are nil for a command that no rule decides.
+func (a *app) gather(cmd *cobra.Command, list []string, f *allFlags, flags *trustFlags) (*store, []fetch, error) {
 	var names []string
 	var s source
 	if !f.all {
@@ -53,17 +53,23 @@ func (a *app) gather(cmd *cobra.Command, list []string, f *allFlags) (*store, []
 		g.Go(func() (err error) { st, err = a.openStore(); return err })
 		fetched, stopped := a.fetchAll(ctx, []target{{name: names[0], source: s}})
 		err := g.Wait()
-		if err == nil && stopped != nil {
-			st.close()
-			err = stopped
+		if err != nil {
+			return nil, nil, err
 		}
-		return st, fetched, err
+		if err = stopped; err == nil {
+			fetched[0].name, _, err = st.lookUp(names[0], flags)
+		}
+		if err != nil {
+			st.close()
+			return nil, nil, err
+		}
+		return st, fetched, nil
 	}
 	st, err := a.openStore()
 	if err != nil {
 		return nil, nil, err
 	}
-	targets, err := a.recordedTargets(cmd, st, names, list, f)
+	targets, err := a.recordedTargets(cmd, st, names, list, f, flags)
 	if err != nil {
 		st.close()
 		return nil, nil, err
@@ -77,16 +83,20 @@ func (a *app) gather(cmd *cobra.Command, list []string, f *allFlags) (*store, []
 
 // recordedTargets returns the servers whose launch is recorded somewhere: the
 // one that is named, or with --all many.
-func (a *app) recordedTargets(cmd *cobra.Command, st *store, names, list []string, f *allFlags) ([]target, error) {
+func (a *app) recordedTargets(cmd *cobra.Command, st *store, names, list []string, f *allFlags, flags *trustFlags) ([]target, error) {
 	if f.all {
-		return a.allTargets(cmd, st, list, f)
+		targets, err := a.allTargets(cmd, st, list, f)
+		if err == nil {
+			st.nameTargets(targets, flags)
+		}
+		return targets, err
 	}
-	name, entry, err := st.resolve(names[0])
+	name, entry, err := st.lookUp(names[0], flags)
 	if err != nil {
 		return nil, err
 	}
 	if entry == nil {
-		return nil, usage("usage: "+cmd.UseLine(), fmt.Sprintf("a source is needed: %s is not in %s", name, lock.Visible(a.lock)))
+		return nil, usage("usage: "+cmd.UseLine(), "a source is needed: "+st.notPinned(name))
 	}
 	t := a.recorded(entry)
 	if t.err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -110,12 +111,12 @@ func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, 
 	}
 	servers := st.file.Servers
 	for _, name := range names {
-		_, found, err := st.resolve(name)
+		_, found, err := st.lookUp(name, flags)
 		if err != nil {
 			return nil, err
 		}
 		if found == nil {
-			return nil, fail(ExitUnpinned, fmt.Errorf("%s is not in %s", name, lock.Visible(a.lock)), "pin it with: mcpsign lock "+name+" SOURCE")
+			return nil, fail(ExitUnpinned, errors.New(st.notPinned(name)), "pin it with: mcpsign lock "+name+" SOURCE")
 		}
 		servers = []lock.Server{*found}
 	}
