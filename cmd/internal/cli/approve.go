@@ -97,6 +97,9 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 // judgeApproval judges what is to be approved.
 func (a *app) judgeApproval(cmd *cobra.Command, list []string, f *approveFlags) (*store, *judgement, error) {
 	ruled, err := f.ruled()
+	if err == nil {
+		err = f.restricting()
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -30,6 +30,9 @@ pinned. Without SOURCE the server is launched as the lockfile records.
 			if err := l.parse(); err != nil {
 				return err
 			}
+			if err := flags.restricting(); err != nil {
+				return err
+			}
 			st, fetched, err := a.gather(cmd, list, &all, &flags)
 			if err != nil {
 				return err

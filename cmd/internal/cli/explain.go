@@ -37,6 +37,9 @@ was found and what is missing. The exit code is that of the decision.
 }
 
 func (a *app) explainPolicy(cmd *cobra.Command, name string, s source, flags *trustFlags) error {
+	if err := flags.restricting(); err != nil {
+		return err
+	}
 	server, id := splitDefinition(name)
 	st, err := a.openStore()
 	if err != nil {

@@ -35,6 +35,8 @@ locked already is only compared: nothing changes, the exit code says what differ
 				return err
 			} else if len(flags.bundles) > 0 && !ruled {
 				return usage("name the publisher's key with --key, or its identity with --signer", "--bundle needs to know who must have signed")
+			} else if err := flags.restricting(); err != nil {
+				return err
 			}
 			var targets []target
 			var err error

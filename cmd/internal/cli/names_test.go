@@ -14,7 +14,7 @@ func TestClosest(t *testing.T) {
 	for _, test := range []struct{ name, have, want string }{
 		{"wether", "corp.internal/tools io.github.acme/weather", "io.github.acme/weather corp.internal/tools"},
 		{"weather", "files io.github.acme/weather", "io.github.acme/weather files"},
-		{"io.github.acme/wether", "io.github.acme/files io.github.acme/weather io.github.evil/weather", "io.github.acme/weather io.github.evil/weather io.github.acme/files"},
+		{"io.github.acme/wether", "io.github.acme/files io.github.acme/weather io.github.evil/weather", "io.github.acme/weather io.github.acme/files io.github.evil/weather"},
 		{"a", "b c d e f g h", "b c d e f"},
 		{"a", "", ""},
 	} {

@@ -109,6 +109,23 @@ func (t *trustFlags) ruled() (bool, error) {
 	return t.names() || t.rules != nil || len(t.also) > 0, t.err
 }
 
+// restricting returns an error if the flags name roots although nothing says who
+// must have signed: what the lockfile records decides then, and roots that are
+// named would only seem to restrict it.
+func (t *trustFlags) restricting() error {
+	ruled, err := t.ruled()
+	if err != nil || ruled {
+		return err
+	}
+	for _, f := range []struct{ name, value string }{{"--roots", t.roots}, {"--tsa-roots", t.tsaRoots}, {"--trusted-root", t.trustedRoot}} {
+		if f.value != "" {
+			return usage("say who must have signed: name a policy with --policy, or for a SOURCE an identity with --signer",
+				f.name+" restricts nothing by itself: without a policy or signer the lockfile says who must have signed, and with what that is checked")
+		}
+	}
+	return nil
+}
+
 // builtin reports whether nothing but the lockfile says who must have signed,
 // and with what that is checked.
 func (t *trustFlags) builtin() bool {

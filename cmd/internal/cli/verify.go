@@ -141,7 +141,7 @@ func (s *store) verifiable(flags *trustFlags) error {
 	case flags.policy == "" && flags.names():
 		return usage("use --policy, or name a SOURCE", "--key and --signer are about a SOURCE")
 	}
-	return nil
+	return flags.restricting()
 }
 
 // verifyServers verifies servers of one lockfile, several at once, and returns
