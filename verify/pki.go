@@ -23,6 +23,7 @@ type domain struct {
 	ids       map[string]bool
 	crls      []*crl
 	required  bool // the status of every certificate
+	ownTSAs   bool // no timestamp authorities but the publisher's count
 	untimed   bool // a signature without a time counts while its certificates are valid
 }
 
@@ -62,7 +63,7 @@ func (m *material) newPublisherDomain(x *x509Form) (*domain, error) {
 	}
 	d, err := own.newDomain(*x.material)
 	if err == nil {
-		d.required, d.untimed = x.required, x.untimed
+		d.required, d.untimed, d.ownTSAs = x.required, x.untimed, len(x.material.TSAs) > 0
 	}
 	return d, err
 }

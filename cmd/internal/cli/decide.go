@@ -68,7 +68,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	if entry == nil && len(s.file.Servers) > 0 {
 		j.unpinned, j.misnamed = s.notPinned(name), s.misnamed(name) != ""
 	}
-	j.read, j.sighted, j.here = q.flags.read, s.sighting(name, q.flags.builtin()), s.sighting(name, true)
+	j.sighted, j.here = s.sighting(name, q.flags.builtin()), s.sighting(name, true)
 	request := verify.Request{Server: name, Lock: entry, At: a.Now(), Revocations: q.flags.lists}
 	if request.Bundles, request.Status, err = j.evidenceOf(s, q); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 			j.decide(request, q.compare)
 		}
 	}
-	j.request = request
+	j.request, j.read = request, q.flags.decided(j.decision)
 	return j, nil
 }
 

@@ -42,6 +42,7 @@ type trustFlags struct {
 	also   []*verify.Policy // the system's
 	lists  [][]byte         // revocation lists
 	ids    []verify.Identity
+	keyID  lock.Digest // of --key
 	trust  verify.Trust
 
 	mu        sync.Mutex
@@ -54,6 +55,33 @@ type authority struct {
 	Role   string `json:"role"`
 	Path   string `json:"path"`
 	Digest string `json:"digest"`
+}
+
+// The roles of what a rule may or may not draw on.
+const (
+	roleKey      = "key"
+	roleRoots    = "roots"
+	roleTSAs     = "timestamp roots"
+	roleSigstore = "trusted root"
+)
+
+// decided returns those of the files that a decision rests on: roots and keys
+// only if a rule for the server names someone who is checked with them.
+func (t *trustFlags) decided(d *verify.Decision) []authority {
+	uses := d.Uses()
+	return slices.DeleteFunc(slices.Clone(t.read), func(x authority) bool {
+		switch x.Role {
+		case roleKey:
+			return !slices.Contains(uses.Keys, t.keyID)
+		case roleRoots:
+			return !uses.Roots
+		case roleTSAs:
+			return !uses.TSAs
+		case roleSigstore:
+			return !uses.Sigstore
+		}
+		return false
+	})
 }
 
 // file reads a file of trust and remembers it for the report.
@@ -167,6 +195,7 @@ func (t *trustFlags) readAll() error {
 		if err != nil {
 			return fail(ExitTrust, fmt.Errorf("key %s: %w", lock.Visible(t.key), err), "")
 		}
+		t.keyID = digest
 		id, err := verify.ParseSigner("key:" + digest.String())
 		if err != nil {
 			return err
@@ -217,14 +246,14 @@ func (t *trustFlags) verifier(s *store, name string, entry *lock.Server) (*verif
 }
 
 func (t *trustFlags) loadRoots(trust *verify.Trust) (err error) {
-	if trust.Roots, err = t.certificates("roots", t.roots); err != nil {
+	if trust.Roots, err = t.certificates(roleRoots, t.roots); err != nil {
 		return err
 	}
-	if trust.TSAs, err = t.certificates("timestamp roots", t.tsaRoots); err != nil {
+	if trust.TSAs, err = t.certificates(roleTSAs, t.tsaRoots); err != nil {
 		return err
 	}
 	if t.trustedRoot != "" {
-		trust.SigstoreRoot, err = t.file("trusted root", t.trustedRoot, maxTrustFile)
+		trust.SigstoreRoot, err = t.file(roleSigstore, t.trustedRoot, maxTrustFile)
 		if err == nil && len(trust.SigstoreRoot) == 0 {
 			err = fmt.Errorf("trusted root %s is empty", lock.Visible(t.trustedRoot))
 		}
@@ -236,7 +265,7 @@ func (t *trustFlags) publicKey() (verify.TrustedKey, error) {
 	if err := checkKeyName(t.key); err != nil {
 		return verify.TrustedKey{}, err
 	}
-	data, err := t.file("key", t.key, maxTrustFile)
+	data, err := t.file(roleKey, t.key, maxTrustFile)
 	if err != nil {
 		return verify.TrustedKey{}, fail(ExitTrust, err, "")
 	}
