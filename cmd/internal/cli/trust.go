@@ -139,10 +139,11 @@ func (t *trustFlags) ruled() (bool, error) {
 
 // restricting returns an error if the flags name roots although nothing says who
 // must have signed: what the lockfile records decides then, and roots that are
-// named would only seem to restrict it.
+// named would only seem to restrict it. With --bundle they are what that is
+// checked with.
 func (t *trustFlags) restricting() error {
 	ruled, err := t.ruled()
-	if err != nil || ruled {
+	if err != nil || ruled || len(t.bundles) > 0 {
 		return err
 	}
 	for _, f := range []struct{ name, value string }{{"--roots", t.roots}, {"--tsa-roots", t.tsaRoots}, {"--trusted-root", t.trustedRoot}} {
