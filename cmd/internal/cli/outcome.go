@@ -191,6 +191,9 @@ func (j *judgement) trustHint(err error) string {
 	case j.source == "" && len(j.read) == 0:
 		return "restore " + evidenceDir + " from version control"
 	}
+	if j.sighted == j.here && len(j.bundles) == 0 { // the lockfile's rule, which takes no roots
+		return "restore " + evidenceDir + " from version control, or say who must have signed with --key, or with --signer and its roots"
+	}
 	return "name the material with --key, --roots, --tsa-roots or --trusted-root"
 }
 
