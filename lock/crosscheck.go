@@ -33,6 +33,27 @@ func (d Definition) CrossCheck() error {
 	return nil
 }
 
+// Meta returns the top-level _meta as received, nil if there is none or d comes
+// from a lockfile, which has its digest alone. It is valid JSON, in any spelling.
+func (d Definition) Meta() []byte {
+	if d.raw == nil || d.meta.IsZero() {
+		return nil
+	}
+	var meta []byte
+	r := canonical.NewReader(d.raw)
+	err := r.Object(func(name string) (err error) {
+		value, err := r.Raw()
+		if name == canonical.MetaMember {
+			meta = value
+		}
+		return err
+	})
+	if err != nil {
+		return nil // can't happen: it was read before
+	}
+	return meta
+}
+
 // withoutMeta returns an object without its top-level _meta, the other values
 // as they are. What is in _meta is not hashed, and may hold numbers that the
 // general library refuses.

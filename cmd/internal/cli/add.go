@@ -135,7 +135,7 @@ func (s *store) atHand(server string, entry *lock.Server, flags *trustFlags) (bu
 	if err != nil {
 		return nil, nil, err
 	}
-	named, err := readBundles(flags.bundles, "mcpsign add "+server+" RELEASE.sigstore.json")
+	named, err := readBundles(flags.bundles, nextFor(s.path, "add", server, "RELEASE.sigstore.json"))
 	bundles, status = apart(added)
 	return slices.Concat(bundles, recorded, named), status, err
 }

@@ -84,7 +84,7 @@ func (a *app) approve(cmd *cobra.Command, list []string, f *approveFlags) error 
 	if err := a.show(j, pinned, st.file); err != nil {
 		return err
 	}
-	if err := a.consent(j.listing, f.listing, "Pin exactly this? [y/N] "); err != nil {
+	if err := a.consent(j, f, "Pin exactly this? [y/N] "); err != nil {
 		return err
 	}
 	r := st.report(a.pin(st, j, pinned, content))
@@ -225,6 +225,7 @@ func reviewText(w io.Writer, j *judgement, launch lock.Source, file *lock.File, 
 		for _, f := range c.Fields {
 			fieldText(w, f)
 		}
+		j.metaText(w, c)
 		if d, ok := definition(j.listing, c.Kind, c.Name); ok && reasonOf(c.Op) != "" {
 			definitionText(w, d)
 			shown[d.ID()] = true
@@ -250,6 +251,19 @@ func reviewText(w io.Writer, j *judgement, launch lock.Source, file *lock.File, 
 	}
 	for _, a := range launch.Artifacts {
 		fmt.Fprintf(w, "%swhich is %s\n", margin, a)
+	}
+}
+
+// metaText prints the _meta of a definition that is new, or has another one than
+// is pinned.
+func (j *judgement) metaText(w io.Writer, c lock.Change) {
+	d, ok := definition(j.listing, c.Kind, c.Name)
+	pins := j.pinned().Pin(c.Kind, c.Name)
+	switch {
+	case ok && c.Op == lock.Added && d.Meta() != nil:
+		metaText(w, lock.Digest{}, d)
+	case ok && c.Meta && len(pins) > 0:
+		metaText(w, pins[0].Definition.MetaDigest(), d)
 	}
 }
 
@@ -297,10 +311,23 @@ func (j *judgement) signersText(w io.Writer, now []lock.Evidence) {
 	}
 }
 
+// again is the command that approves what was shown.
+func (f *approveFlags) again(j *judgement, digest lock.Digest) string {
+	more := append(f.reviewFlags.words(), "--listing "+digest.String())
+	if f.downgrade {
+		more = append(more, "--downgrade")
+	}
+	if f.held {
+		return j.command("approve", append(more, "--held")...)
+	}
+	return j.command("approve", append(more, j.source)...)
+}
+
 // consent returns nil if what was shown is approved: at the terminal, or by the
 // digest of the listing.
-func (a *app) consent(l *lock.Listing, named, question string) error {
-	digest, err := l.Digest()
+func (a *app) consent(j *judgement, f *approveFlags, question string) error {
+	named := f.listing
+	digest, err := j.listing.Digest()
 	if err != nil {
 		return err
 	}
@@ -310,7 +337,7 @@ func (a *app) consent(l *lock.Listing, named, question string) error {
 	case named != "":
 		return fail(ExitDrift, fmt.Errorf("the listing has the digest %s, not %s", digest, lock.Visible(named)), "read what is listed now; it is not what was read before")
 	case !isTerminal(a.Stdin) || !isTerminal(a.Stderr):
-		return fail(ExitInput, errors.New("an approval needs a terminal to ask at, or the digest of the listing that was read"), "read what was shown, then add: --listing "+digest.String())
+		return fail(ExitInput, errors.New("an approval needs a terminal to ask at, or the digest of the listing that was read"), "read what was shown; if it is good: "+f.again(j, digest))
 	}
 	if !a.yes(question) {
 		return fail(ExitInput, errors.New("nothing was approved"), "")

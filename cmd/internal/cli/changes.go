@@ -76,7 +76,7 @@ func changeNoteAs(c lock.Change, name func(string) string) string {
 		notes = append(notes, "spelling of the schema only")
 	}
 	if c.Op == lock.MetaChanged {
-		notes = append(notes, "its _meta only, which no digest covers")
+		notes = append(notes, "only its _meta changed, which no signature covers")
 	} else if c.Meta {
 		notes = append(notes, "and its _meta")
 	}
@@ -87,6 +87,18 @@ func changeNoteAs(c lock.Change, name func(string) string) string {
 		return ""
 	}
 	return "  (" + strings.Join(notes, "; ") + ")"
+}
+
+// metaText prints the _meta that a definition has now, which hosts get to see.
+// Of a pinned one the digest alone is known.
+func metaText(w io.Writer, before lock.Digest, now lock.Definition) {
+	fmt.Fprintf(w, "%sat /_meta\n", margin)
+	if !before.IsZero() {
+		fmt.Fprintf(w, "%s- %s (the digest is all that is pinned of it)\n", margin, before)
+	}
+	if meta := now.Meta(); meta != nil {
+		fmt.Fprintf(w, "%s+ %s\n", margin, shortJSON(meta))
+	}
 }
 
 // fieldText prints where a value differs, what that means, and both values.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpsign/mcpsign/attest"
@@ -21,8 +22,9 @@ type judgement struct {
 	source    string      // as the user wrote it, for the next command; empty for the lockfile itself
 	launch    lock.Source // how the server was launched
 	bundles   []string    // files that were named
-	flags     string      // of trust, as they were given
-	folder    string      // of the lockfile
+	flags     string      // of trust and the source, as they were given
+	app       *app
+	folder    string // of the lockfile
 	listing   *lock.Listing
 	entry     *lock.Server // nil: nothing is pinned
 	unpinned  string       // that it is not in the lockfile, and which servers are; empty if it is, or none are
@@ -61,7 +63,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	if err != nil {
 		return nil, err
 	}
-	j := &judgement{server: name, source: q.source.String(), bundles: q.flags.bundles, flags: q.flags.words(), folder: filepath.Dir(s.path), entry: entry, listing: q.listing}
+	j := &judgement{server: name, source: q.source.String(), bundles: q.flags.bundles, app: a, flags: strings.TrimSpace(q.flags.words() + " " + a.headerWords(q.source)), folder: filepath.Dir(s.path), entry: entry, listing: q.listing}
 	if j.verifier, err = q.flags.verifier(s, name, entry); err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (s *store) diffPinned(f fetch) entry {
 	}
 	name, pinned, err := s.resolve(f.name)
 	if err != nil || pinned == nil {
-		e.err = fail(ExitUnpinned, errors.New(s.notPinned(f.name)), "pin it with: mcpsign lock "+f.name+" "+f.source.String())
+		e.err = fail(ExitUnpinned, errors.New(s.notPinned(f.name)), "pin it with: "+nextFor(s.path, "lock", f.name, f.source.String()))
 		return e
 	}
 	e = entry{server: name, changes: pinned.Diff(f.got.Listing), launch: launchNote(pinned.Source, f.got.launch)}

@@ -70,7 +70,7 @@ func (a *app) held(of sighting) (*fetched, source, error) {
 	path := s.path(heldDir, of)
 	data, err := readRegular(path, maxHeld)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, source{}, usage("check holds what a live server lists: mcpsign check "+server+" -- COMMAND", "no listing of "+server+" is held")
+		return nil, source{}, usage("check holds what a live server lists: "+a.next("check", server, "-- COMMAND"), "no listing of "+server+" is held")
 	}
 	var h held
 	if err == nil {
@@ -86,7 +86,7 @@ func (a *app) held(of sighting) (*fetched, source, error) {
 		err = f.is(h.Digest)
 	}
 	if err != nil {
-		return nil, source{}, fail(ExitTrust, fmt.Errorf("held listing %s: %w", path, err), "have it listed again: mcpsign check "+server+" SOURCE")
+		return nil, source{}, fail(ExitTrust, fmt.Errorf("held listing %s: %w", path, err), "have it listed again: "+a.next("check", server, "SOURCE"))
 	}
 	f.notes = []string{fmt.Sprintf("listed at %s, and held since", h.At.Format(time.RFC3339))}
 	return f, launchSource(h.Launch), nil

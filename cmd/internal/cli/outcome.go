@@ -109,7 +109,7 @@ func (j *judgement) hint(code ExitCode) string {
 		if j.genuine() {
 			return "the release is genuine: read the changes, and approve them if they are good: " + j.approveCommand()
 		}
-		return "read the changes; a genuine release is signed, as its publisher documents: " + j.verifyCommand()
+		return j.driftHint()
 	case ExitUnpinned:
 		if j.held {
 			return "read it, and approve exactly that if it is good: " + j.approveCommand()
@@ -136,12 +136,15 @@ func (j *judgement) hint(code ExitCode) string {
 		}
 		if j.first(verify.SourceUnbound) != "" && len(j.decision.Diagnostics()) == 0 {
 			if j.launch.IsZero() && (j.source != "" || j.request.Source.IsZero()) {
-				return "files do not say what serves them: name the command or the URL, mcpsign check " + j.server + " -- COMMAND"
+				return "files do not say what serves them: name the command or the URL: " + j.command("check", "-- COMMAND")
 			}
 			if j.request.Doubt != "" {
 				return doubtHint
 			}
 			return "launch what the release names, installed afresh if its digest is another; what that is: " + j.inspectCommand()
+		}
+		if j.first(verify.WrongSigner) != "" && len(j.decision.Evidence()) > 0 && j.source != "" {
+			return "compare who signed with what the publisher documents; if that is its new signer, read the changes and approve: " + j.approveCommand()
 		}
 		return "compare who signed what with what the publisher documents: " + j.inspectCommand()
 	case ExitOutdated:
@@ -156,7 +159,7 @@ func (j *judgement) hint(code ExitCode) string {
 		case len(newer) > 0 && j.first(verify.Rollback) != "" && j.downgrade:
 			return "a newer release was added, and counts as long as it is there: to go back, remove first " + quoteWords(newer)
 		case len(newer) > 0 && j.first(verify.Rollback) != "" && j.source == "":
-			return "a newer release was added than the one that is pinned: approve what it lists: mcpsign approve " + j.server + " SOURCE"
+			return "a newer release was added than the one that is pinned: approve what it lists: " + j.command("approve", "SOURCE")
 		case j.source == "" && j.first(verify.Rollback) != "" && j.behind():
 			return "the lockfile is behind what this machine has seen: restore the newest one from version control, or approve the newest release: " + j.command("approve", "SOURCE")
 		}
@@ -165,6 +168,29 @@ func (j *judgement) hint(code ExitCode) string {
 		return j.trustHint(nil)
 	}
 	return ""
+}
+
+// driftHint says what to do about changes that no evidence vouches for.
+func (j *judgement) driftHint() string {
+	signed := j.entry != nil && len(j.entry.Evidence) > 0
+	switch {
+	case j.byPolicy():
+		return "read the changes; a genuine release is signed: " + j.verifyCommand()
+	case !signed:
+		return "read the changes, and approve them if they are good: " + j.approveCommand()
+	case len(j.bundles) > 0:
+		return "the bundle is by another signer than the one recorded; if the publisher documents that one, read the changes and approve: " + j.command("approve", "--key KEY.pub", j.source)
+	}
+	source := j.source
+	if j.held {
+		source = "--held"
+	}
+	return "read the changes; if the publisher has released them, approve with the bundle of the release: " + j.command("approve", "--bundle RELEASE.sigstore.json", source)
+}
+
+// byPolicy reports whether a policy says who may sign.
+func (j *judgement) byPolicy() bool {
+	return slices.ContainsFunc(j.read, func(r authority) bool { return strings.HasSuffix(r.Role, "policy") })
 }
 
 // behind reports whether nothing but what was seen on this machine speaks against
@@ -185,7 +211,7 @@ func (j *judgement) trustHint(err error) string {
 	case j.formatHint() != "":
 		return j.formatHint()
 	case errors.As(err, &list):
-		return "get the newest revocation list of the signer: mcpsign add " + j.server + " FILE"
+		return "get the newest revocation list of the signer: " + j.command("add", "FILE")
 	case j.decision.StatusMissing():
 		return "get what the issuers of the certificates say: " + j.command("add", "--refresh") + ", or the files"
 	case j.source == "" && len(j.read) == 0:
@@ -213,15 +239,15 @@ func (j *judgement) unsignedHint() string {
 	case j.first(verify.NoRule) != "":
 		return noRuleHint(j.server)
 	case j.explained && (j.first(verify.AttestationMissing) != "" || j.signedByFew()):
-		return "ask who has to give it; then: mcpsign add " + j.server + " FILE"
+		return "ask who has to give it; then: " + j.command("add", "FILE")
 	case j.explained && j.first(verify.ApprovalMissing) != "":
-		return "ask a reviewer: mcpsign approve " + j.server + " SOURCE --out FILE --sign key=KEY --audience AUDIENCE --expires 90d; then: mcpsign add " + j.server + " FILE"
+		return "ask a reviewer: " + j.command("approve", "--out FILE --sign key=KEY --audience AUDIENCE --expires 90d", "SOURCE") + "; then: " + j.command("add", "FILE")
 	case j.first(verify.ApprovalMissing) != "" || j.first(verify.AttestationMissing) != "":
 		return "see who has to give it, and what is there: " + j.explainCommand()
 	case len(j.decision.Evidence()) > 0:
 		return "what is listed is not what was signed: keep it from the model, and ask the publisher; what was signed: " + j.inspectCommand()
 	case len(j.missing) > 0:
-		return "restore " + evidenceDir + " from version control, then: mcpsign verify " + j.server
+		return "restore " + evidenceDir + " from version control, then: " + j.command("verify")
 	case j.source == "":
 		return "ask who keeps the policy, and the publisher for a release that is signed"
 	}
@@ -267,10 +293,10 @@ func (j *judgement) first(reason verify.Reason) string {
 // the user has to find. Where no policy knows the publisher, the user has to.
 func (j *judgement) verifyCommand() string {
 	const bundle = "RELEASE.sigstore.json"
-	if slices.ContainsFunc(j.read, func(r authority) bool { return strings.HasSuffix(r.Role, "policy") }) {
+	if j.byPolicy() {
 		return j.command("add", bundle)
 	}
-	return "mcpsign verify " + j.server + " --bundle " + bundle + " --signer PUBLISHER " + j.source
+	return j.app.next("verify", j.server, "--bundle "+bundle, "--signer PUBLISHER", j.source)
 }
 
 // approveCommand is the command that approves what was listed.
@@ -286,9 +312,8 @@ func (j *judgement) approveCommand() string {
 func (j *judgement) explainCommand() string { return j.command("policy explain", j.source) }
 
 // command is a command about what was judged, by what it was judged with.
-func (j *judgement) command(verb, source string) string {
-	words := []string{"mcpsign", verb, j.server, j.flags, source}
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+func (j *judgement) command(verb string, more ...string) string {
+	return j.app.next(verb, j.server, append([]string{j.flags}, more...)...)
 }
 
 // inspectCommand is the command that shows the bundle that was judged.

@@ -33,6 +33,22 @@ func (f *reviewFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.notes, "notes", "", "what the reviewer has to say, for people")
 }
 
+// words repeats the flags that were given, for the next command.
+func (f *reviewFlags) words() []string {
+	var words []string
+	for _, flag := range []struct{ name, value string }{
+		{"out", f.out}, {"audience", f.audience}, {"expires", f.expires.String()}, {"notes", f.notes},
+	} {
+		if flag.value != "" {
+			words = append(words, "--"+flag.name, quoteWords([]string{flag.value}))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.sign)) {
+		words = append(words, "--sign", quoteWords([]string{name + "=" + f.sign[name]}))
+	}
+	return words
+}
+
 // wanted reports whether any of the flags was given.
 func (f *reviewFlags) wanted() bool {
 	return f.out != "" || len(f.sign) > 0 || f.audience != "" || f.expires != 0 || f.notes != ""
@@ -107,7 +123,7 @@ func (a *app) review(cmd *cobra.Command, list []string, f *approveFlags) error {
 	if err := a.showReview(j, st.file, statement); err != nil {
 		return err
 	}
-	if err := a.consent(j.listing, f.listing, "Approve exactly this? [y/N] "); err != nil {
+	if err := a.consent(j, f, "Approve exactly this? [y/N] "); err != nil {
 		return err
 	}
 	return a.writeStatement(cmd.Context(), to, statement, out, signer)

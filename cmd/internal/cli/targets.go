@@ -115,7 +115,7 @@ func (a *app) allTargets(cmd *cobra.Command, st *store, list []string, f *allFla
 	var targets []target
 	if len(list) == 0 {
 		if len(st.file.Servers) == 0 {
-			return nil, usage("pin a server with: mcpsign lock NAME SOURCE", lock.Visible(a.lock)+" has no servers")
+			return nil, usage("pin a server with: "+a.next("lock", "NAME", "SOURCE"), lock.Visible(a.lock)+" has no servers")
 		}
 		for i := range st.file.Servers {
 			targets = append(targets, a.recorded(&st.file.Servers[i]))
@@ -149,14 +149,14 @@ func (a *app) recorded(entry *lock.Server) target {
 	case from.Client != "":
 		t.source = source{client: from.Client, allowed: true} // by mayRun
 		err := a.findRecorded(&t.source, from)
-		t.err = fail(ExitServer, err, "see what the entry says now, and then: mcpsign "+a.command+" "+entry.Name+" "+t.source.String())
+		t.err = fail(ExitServer, err, "see what the entry says now, and then: "+a.next(a.command, entry.Name, t.source.String()))
 	case from.URL != "":
 		t.source = source{url: from.URL}
 		t.source.headers, t.err = a.recordedHeaders(entry)
 	case len(from.Command) > 0:
 		t.source = source{command: from.Command}
 	default:
-		t.err = fail(ExitServer, fmt.Errorf("%s was locked from files: no launch is recorded", entry.Name), "name a source: mcpsign "+a.command+" "+entry.Name+" SOURCE")
+		t.err = fail(ExitServer, fmt.Errorf("%s was locked from files: no launch is recorded", entry.Name), "name a source: "+a.next(a.command, entry.Name, "SOURCE"))
 	}
 	return t
 }

@@ -92,6 +92,9 @@ func (j *judgement) text(w io.Writer, changes []lock.Change) (rest []lock.Change
 		for _, f := range c.Fields {
 			fieldText(w, f)
 		}
+		if c.Meta {
+			j.metaText(w, c)
+		}
 	}
 	for _, c := range changes {
 		if _, left := byID[lock.ID(c.Kind, c.Name)]; left {

@@ -116,7 +116,7 @@ func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, 
 			return nil, err
 		}
 		if found == nil {
-			return nil, fail(ExitUnpinned, errors.New(st.notPinned(name)), "pin it with: mcpsign lock "+name+" SOURCE")
+			return nil, fail(ExitUnpinned, errors.New(st.notPinned(name)), "pin it with: "+a.next("lock", name, "SOURCE"))
 		}
 		servers = []lock.Server{*found}
 	}
@@ -133,9 +133,9 @@ func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, 
 func (s *store) verifiable(flags *trustFlags) error {
 	switch {
 	case !s.had:
-		return usage("pin a server with: mcpsign lock NAME SOURCE", "there is no lockfile "+lock.Visible(s.path))
+		return usage("pin a server with: "+nextFor(s.path, "lock", "NAME", "SOURCE"), "there is no lockfile "+lock.Visible(s.path))
 	case len(s.file.Servers) == 0:
-		return usage("pin a server with: mcpsign lock NAME SOURCE", lock.Visible(s.path)+" has no servers: there is nothing to verify")
+		return usage("pin a server with: "+nextFor(s.path, "lock", "NAME", "SOURCE"), lock.Visible(s.path)+" has no servers: there is nothing to verify")
 	case len(flags.bundles) > 0:
 		return usage("name a SOURCE for the bundle, or leave --bundle out", "--bundle is about a SOURCE")
 	case flags.policy == "" && flags.names():
