@@ -18,7 +18,7 @@ const module = "github.com/mcpsign/mcpsign"
 // the command to the digest; a package that is not listed may import nothing.
 var allowed = map[string][]string{
 	"cmd/mcpsign":           {"cmd/internal/cli"},
-	"cmd/internal/cli":      {"cmd/internal/web", "cmd/internal/secret", "cmd/internal/mcp", "cmd/internal/launch", "cmd/internal/hosts", "cmd/internal/lint", "cmd/internal/baseline", "cmd/internal/kit", "sign", "verify", "attest", "lock", "internal/pemfile"},
+	"cmd/internal/cli":      {"cmd/internal/web", "cmd/internal/secret", "cmd/internal/mcp", "cmd/internal/launch", "cmd/internal/hosts", "cmd/internal/lint", "cmd/internal/baseline", "cmd/internal/kit", "sign", "verify", "attest", "lock", "internal/certchain", "internal/pemfile"},
 	"cmd/internal/secret":   {},
 	"cmd/internal/web":      {},
 	"cmd/internal/mcp":      {"cmd/internal/secret"},
@@ -28,10 +28,11 @@ var allowed = map[string][]string{
 	"cmd/internal/lint":     {"lock", "internal/canonical"},
 	"cmd/internal/baseline": {"lock", "internal/canonical"},
 	"sign":                  {"attest"},
-	"verify":                {"attest", "lock", "internal/canonical", "internal/pemfile"},
+	"verify":                {"attest", "lock", "internal/canonical", "internal/certchain", "internal/pemfile"},
 	"attest":                {"lock", "internal/canonical"},
 	"lock":                  {"internal/canonical"},
 	"internal/canonical":    {},
+	"internal/certchain":    {},
 	"internal/pemfile":      {},
 	"internal/sigtest":      {},
 	"internal/mcptest":      {},

@@ -60,15 +60,16 @@ func (m *material) verifyEntity(b *entity, data []byte, d *domain) (*evidence, *
 		result, no = d.verifyPKI(b, e)
 	}
 	if no != nil {
+		if unsaid := no.reason == TrustMissing || errors.Is(no.err, ErrNoTime); unsaid {
+			if err := m.signs(b); err != nil {
+				return nil, &badEvidence{BadSignature, lock.Signer{}, err}
+			}
+		}
 		return nil, no
 	}
 	for _, ts := range result.VerifiedTimestamps {
 		e.times = append(e.times, ts.Timestamp)
-		if d, err := lock.ParseDigest(ts.URI); err == nil {
-			e.trust = append(e.trust, d)
-		} else {
-			e.trust = append(e.trust, m.rootDigest)
-		}
+		e.trust = append(e.trust, m.restsOn(ts.URI)...)
 		if e.key != nil && !e.key.mayUse(ts.Timestamp) {
 			return nil, &badEvidence{Expired, e.signer,
 				fmt.Errorf("the key was not valid when it signed, at %s", ts.Timestamp.UTC().Format(time.RFC3339))}
@@ -93,8 +94,21 @@ func (m *material) verifyEntity(b *entity, data []byte, d *domain) (*evidence, *
 	return e, nil
 }
 
+// failed returns why a bundle is not evidence that does not verify: it is broken,
+// or what is unknown is missing, if it verifies once that is supplied.
+func failed(err error, unknown *badEvidence, again func() error) *badEvidence {
+	switch {
+	case errors.Is(err, ErrNoTime):
+		return &badEvidence{Unsigned, lock.Signer{}, err}
+	case unknown != nil && again() == nil:
+		return unknown
+	}
+	return &badEvidence{BadSignature, lock.Signer{}, err}
+}
+
 // ErrNoTime says that nothing tells when a certificate signed: there is neither a
-// timestamp nor a log entry. Only own PKI can do without, see Policy.
+// timestamp nor a log entry. Only own PKI can do without, see Policy. The
+// signature itself is not broken: the reason is Unsigned.
 var ErrNoTime = errors.New("there is neither an RFC 3161 timestamp nor a log entry with a signed time")
 
 // run verifies b with the options that its own contents call for: whatever it
@@ -139,22 +153,6 @@ func run(b *entity, material sgroot.TrustedMaterial, log bool, policy sgverify.P
 	return result, nil
 }
 
-// missing reports material that the bundle needs and that is not there at all,
-// so that nothing can be said about it.
-func (m *material) missing(b *entity) *badEvidence {
-	vm := b.GetVerificationMaterial()
-	if len(vm.GetTimestampVerificationData().GetRfc3161Timestamps()) > 0 && len(m.tsas) == 0 {
-		return bad(TrustMissing, "the bundle has a timestamp, and no timestamp authority is trusted")
-	}
-	for _, entry := range vm.GetTlogEntries() {
-		id := fmt.Sprintf("%x", entry.GetLogId().GetKeyId())
-		if _, ok := m.RekorLogs()[id]; !ok {
-			return bad(TrustMissing, "the bundle has an entry of transparency log %s, which no trusted root has", shown(id))
-		}
-	}
-	return nil
-}
-
 func (m *material) verifyKey(b *entity, e *evidence) (*sgverify.VerificationResult, *badEvidence) {
 	hint := b.content.PublicKey().Hint()
 	key, ok := m.keys[hint]
@@ -172,7 +170,11 @@ func (m *material) verifyKey(b *entity, e *evidence) (*sgverify.VerificationResu
 	e.key, e.signer, e.trust = key, lock.Signer{Key: key.id.String()}, []lock.Digest{key.id}
 	result, err := run(b, m, false, sgverify.WithKey())
 	if err != nil {
-		return nil, &badEvidence{BadSignature, lock.Signer{}, err}
+		more := &supplied{TrustedMaterial: m}
+		return nil, failed(err, more.supply(b), func() error {
+			_, err := run(b, more, false, sgverify.WithKey())
+			return err
+		})
 	}
 	return result, nil
 }
@@ -190,7 +192,7 @@ func isKeyless(leaf *x509.Certificate) bool {
 
 func (m *material) verifyKeyless(b *entity, e *evidence) (*sgverify.VerificationResult, *badEvidence) {
 	if m.sigstore == nil {
-		return nil, bad(TrustMissing, "the signature is keyless, and there is no Sigstore trusted root to check it with")
+		return nil, lacks(TrustedRootFile, "the signature is keyless, and there is no Sigstore trusted root to check it with")
 	}
 	if no := m.missing(b); no != nil {
 		return nil, no
@@ -202,7 +204,15 @@ func (m *material) verifyKeyless(b *entity, e *evidence) (*sgverify.Verification
 	e.trust = []lock.Digest{m.rootDigest}
 	result, err := run(b, m.sigstoreAndTSAs(), true, sgverify.WithoutIdentitiesUnsafe())
 	if err != nil {
-		return nil, &badEvidence{BadSignature, lock.Signer{}, err}
+		more := &supplied{TrustedMaterial: m.sigstoreAndTSAs()}
+		unknown := more.supply(b)
+		if no := more.supplyIssuer(b); no != nil {
+			unknown = no
+		}
+		return nil, failed(err, unknown, func() error {
+			_, err := run(b, more, true, sgverify.WithoutIdentitiesUnsafe())
+			return err
+		})
 	}
 	if e.signer, err = openIDSigner(b.content.Certificate(), result.Signature.Certificate.Extensions, name); err != nil {
 		return nil, &badEvidence{reason: BadSignature, err: err}
@@ -216,5 +226,5 @@ func (m *material) sigstoreAndTSAs() sgroot.TrustedMaterial {
 	if len(m.tsas) == len(m.sigstore.TimestampingAuthorities()) {
 		return m.sigstore
 	}
-	return sgroot.TrustedMaterialCollection{m.sigstore, &pki{material: &material{tsas: m.tsas[len(m.sigstore.TimestampingAuthorities()):]}}}
+	return sgroot.TrustedMaterialCollection{m.sigstore, &pki{&material{tsas: m.tsas[len(m.sigstore.TimestampingAuthorities()):]}, nil}}
 }

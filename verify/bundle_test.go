@@ -161,7 +161,7 @@ func TestNoTrust(t *testing.T) {
 			v := verifier(t, Trust{}, m.identity)
 			text := "trust"
 			if strings.HasPrefix(m.name, "key ") {
-				text = "the public key of " + m.identity + " is not at hand"
+				text = "the public key of " + m.identity + " is not available"
 			} else if _, err := v.Signer(m.bundle); !errors.As(err, new(*TrustError)) {
 				t.Errorf("the error of Signer is %T: %v", err, err)
 			}

@@ -107,7 +107,7 @@ func (a *authority) at(leaf *x509.Certificate, at time.Time) ([][]*x509.Certific
 // without reading the clock, so it is shown the key of the certificate.
 func (d *domain) runUntimed(b *entity, a *authority) (*sgverify.VerificationResult, error) {
 	leaf := b.content.Certificate()
-	if a.err = a.everAfter(leaf, slices.Concat(b.content.Intermediates(), d.roots)); a.err != nil {
+	if a.err = a.everAfter(leaf, slices.Concat(b.content.Intermediates(), d.below, d.roots)); a.err != nil {
 		return nil, a.err
 	}
 	v, err := signature.LoadDefaultVerifier(leaf.PublicKey)

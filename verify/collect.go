@@ -204,7 +204,7 @@ func (v *Verifier) by(id lock.Digest, data []byte, ps []*principal) (*counted, *
 			c.bad = &badEvidence{WrongSigner, c.evidence.signer, fmt.Errorf("signed by %s", c.evidence.signer)}
 		case c.bad.reason == WrongSigner && p.accepts(c.bad.signer):
 			// The right key by its name, and its bytes are not there to check.
-			c.bad = &badEvidence{TrustMissing, c.bad.signer, fmt.Errorf("the public key of %s is not at hand", c.bad.signer)}
+			c.bad = &badEvidence{TrustMissing, c.bad.signer, &MissingError{KeyFile, fmt.Errorf("the public key of %s is not available", c.bad.signer)}}
 		}
 		if no == nil || c.bad.rank() > no.rank() {
 			no = c.bad

@@ -115,7 +115,7 @@ func TestTimestampAuthorities(t *testing.T) {
 	wantError(t, err, "a timestamp brings no certificates")
 	// Who has the authority's certificate verifies it all the same.
 	accepts(t, verifier(t, Trust{Roots: certs(ca.Certificate), SigstoreRoot: s.TrustedRoot()}, "x509:uri:"+release), bare)
-	refuses(t, verifier(t, Trust{Roots: certs(ca.Certificate), TSAs: certs(s.TSA.CA.Certificate)}, "x509:uri:"+release), bare, BadSignature, "leaf certificate must be present")
+	refuses(t, verifier(t, Trust{Roots: certs(ca.Certificate), TSAs: certs(s.TSA.CA.Certificate)}, "x509:uri:"+release), bare, TrustMissing, "does not carry the certificate that signed it")
 
 	broken := edit(bundle, func(b *protobundle.Bundle) {
 		ts := b.GetVerificationMaterial().GetTimestampVerificationData().Rfc3161Timestamps[0].SignedTimestamp

@@ -235,7 +235,7 @@ func TestTrustErrors(t *testing.T) {
 		{"trusted root of no type", Trust{SigstoreRoot: []byte("{}")}, "media type"},
 		{"root is nil", Trust{Roots: certs(nil)}, "no certificate"},
 		{"TSA is nil", Trust{TSAs: certs(root.Certificate, nil)}, "no certificate"},
-		{"root is a leaf", Trust{Roots: certs(leaf.Certificate())}, `CN=\u{1b}[31m is no certificate authority`},
+		{"root is a leaf", Trust{Roots: certs(leaf.Certificate())}, `CN=\u{1b}[31m is not a certificate authority`},
 		{"no key", Trust{Keys: []TrustedKey{{}}}, "key of type <nil>"},
 		{"RSA key", trustKeys(rsa), "key of type *rsa.PublicKey"},
 		{"P-521 key", trustKeys(sigtest.P521()), "another curve"},

@@ -59,14 +59,14 @@ func TestKeyless(t *testing.T) {
 		{"v2", v2 | tsa, nil, nil, "", ""},
 		{"v1, bundle of version 0.1", v1, nil, version1, "", ""},
 
-		{"v1, no log entry", v1, nil, noEntry, BadSignature, "neither an RFC 3161 timestamp nor a log entry with a signed time"},
+		{"v1, no log entry", v1, nil, noEntry, Unsigned, "neither an RFC 3161 timestamp nor a log entry with a signed time"},
 		{"v1, no log entry, a timestamp", v1 | tsa, nil, noEntry, BadSignature, "not enough verified log entries"},
 		{"v2, no log entry", v2 | tsa, nil, noEntry, BadSignature, "not enough verified log entries"},
 		{"v1, entry of another artifact", v1, func(s *sigtest.Sigstore) { s.RekorV1.Replay = true }, nil, BadSignature, "transparency log"},
 		{"v2, entry of another artifact", v2 | tsa, func(s *sigtest.Sigstore) { s.RekorV2.Replay = true }, nil, BadSignature, "log"},
-		{"v1, no signed time", v1, nil, noSET, BadSignature, "neither an RFC 3161 timestamp nor a log entry with a signed time"},
+		{"v1, no signed time", v1, nil, noSET, Unsigned, "neither an RFC 3161 timestamp nor a log entry with a signed time"},
 		{"v1, no signed time, a timestamp", v1 | tsa, nil, noSET, "", ""},
-		{"v2, no timestamp", v2 | tsa, nil, noStamp, BadSignature, "neither an RFC 3161 timestamp nor a log entry with a signed time"},
+		{"v2, no timestamp", v2 | tsa, nil, noStamp, Unsigned, "neither an RFC 3161 timestamp nor a log entry with a signed time"},
 		{"v1, no proof", v1, nil, noProof, BadSignature, "inclusion proof missing"},
 		{"v2, no proof", v2 | tsa, nil, noProof, BadSignature, "inclusion proof missing"},
 		{"v1, unknown log", v1, func(s *sigtest.Sigstore) { s.RekorV1 = sigtest.NewRekorV1(s.Clock) }, nil, TrustMissing, "which no trusted root has"},
@@ -74,10 +74,10 @@ func TestKeyless(t *testing.T) {
 		{"v2, log of another name", v2 | tsa, func(s *sigtest.Sigstore) { s.RekorV2.Origin = "rekor.evil.example" }, nil, TrustMissing, "which no trusted root has"},
 
 		{"no SCT", v2 | tsa, func(s *sigtest.Sigstore) { s.Fulcio.CTLog = nil }, nil, BadSignature, "SCT"},
-		{"SCT by another CT log", v2 | tsa, func(s *sigtest.Sigstore) { s.Fulcio.CTLog = sigtest.NewCTLog(s.Clock) }, nil, BadSignature, "SCT"},
-		{"another Fulcio", v2 | tsa, func(s *sigtest.Sigstore) { s.Fulcio = sigtest.NewFulcio(s.Clock) }, nil, BadSignature, "leaf certificate verification failed"},
-		{"another TSA", v2 | tsa, func(s *sigtest.Sigstore) { s.TSA = sigtest.NewTSA(s.Clock) }, nil, BadSignature, "timestamp"},
-		{"v1, another TSA", v1 | tsa, func(s *sigtest.Sigstore) { s.TSA = sigtest.NewTSA(s.Clock) }, nil, BadSignature, "timestamp"},
+		{"SCT by another CT log", v2 | tsa, func(s *sigtest.Sigstore) { s.Fulcio.CTLog = sigtest.NewCTLog(s.Clock) }, nil, TrustMissing, "SCT of certificate transparency log"},
+		{"another Fulcio", v2 | tsa, func(s *sigtest.Sigstore) { s.Fulcio = sigtest.NewFulcio(s.Clock) }, nil, TrustMissing, "does not have the issuer CN=fulcio intermediate"},
+		{"another TSA", v2 | tsa, func(s *sigtest.Sigstore) { s.TSA = sigtest.NewTSA(s.Clock) }, nil, TrustMissing, "timestamp: certificate signed by unknown authority"},
+		{"v1, another TSA", v1 | tsa, func(s *sigtest.Sigstore) { s.TSA = sigtest.NewTSA(s.Clock) }, nil, TrustMissing, "timestamp: certificate signed by unknown authority"},
 
 		{"v1, logged in the last second", v1, func(s *sigtest.Sigstore) { s.Fulcio.Clock = clockOf(-10 * time.Minute) }, nil, "", ""},
 		{"v1, logged too late", v1, func(s *sigtest.Sigstore) { s.Fulcio.Clock = clockOf(-10*time.Minute - time.Second) }, nil, BadSignature, "integrated time outside certificate validity"},
@@ -130,7 +130,7 @@ func TestKeylessOwnTSA(t *testing.T) {
 	root := s.TrustedRoot()
 	s.TSA = sigtest.NewTSA(s.Clock)
 	bundle := keyless(t, s, acme(), sigtest.WithRekorV2|sigtest.WithTSA, statement(t, abc))
-	refuses(t, verifier(t, Trust{SigstoreRoot: root}, workflow), bundle, BadSignature, "timestamp")
+	refuses(t, verifier(t, Trust{SigstoreRoot: root}, workflow), bundle, TrustMissing, "timestamp: certificate signed by unknown authority")
 	own := Trust{SigstoreRoot: root, TSAs: certs(s.TSA.CA.Certificate)}
 	v := verifier(t, own, workflow)
 	accepts(t, v, bundle)

@@ -11,6 +11,7 @@ import (
 	sgroot "github.com/sigstore/sigstore-go/pkg/root"
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 
+	"github.com/mcpsign/mcpsign/internal/certchain"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -20,6 +21,7 @@ type domain struct {
 	*material                // with the timestamp authorities that count here
 	pool      *x509.CertPool // nil if there are no roots
 	roots     []*x509.Certificate
+	below     []*x509.Certificate // what the roots have issued, for bundles that lack it
 	ids       map[string]bool
 	crls      []*crl
 	required  bool // the status of every certificate
@@ -29,13 +31,17 @@ type domain struct {
 
 // newDomain returns the PKI of t. Timestamp authorities are those of m.
 func (m *material) newDomain(t Trust) (*domain, error) {
-	d := &domain{material: m, ids: make(map[string]bool), roots: t.Roots}
+	d := &domain{material: m, ids: make(map[string]bool)}
 	if slices.Contains(t.Roots, nil) || slices.Contains(t.CRLs, nil) {
 		return nil, &TrustError{errors.New("a root is no certificate, or a revocation list is none")}
 	}
-	for _, c := range t.Roots {
+	d.roots, d.below = certchain.Split(t.Roots)
+	for _, c := range d.below {
+		m.keep(c.Raw)
+	}
+	for _, c := range d.roots {
 		if !c.IsCA {
-			return nil, &TrustError{fmt.Errorf("root %s is no certificate authority", lock.Visible(c.Subject.String()))}
+			return nil, &TrustError{fmt.Errorf("root %s is not a certificate authority", lock.Visible(c.Subject.String()))}
 		}
 		if d.pool == nil {
 			d.pool = x509.NewCertPool()
@@ -70,7 +76,7 @@ func (m *material) newPublisherDomain(x *x509Form) (*domain, error) {
 
 // pki is the material for one bundle of own PKI.
 type pki struct {
-	*material
+	sgroot.TrustedMaterial
 	ca *authority
 }
 
@@ -84,7 +90,7 @@ func (p *pki) FulcioCertificateAuthorities() []sgroot.CertificateAuthority {
 
 func (d *domain) verifyPKI(b *entity, e *evidence) (*sgverify.VerificationResult, *badEvidence) {
 	if d.pool == nil {
-		return nil, bad(TrustMissing, "the signature is made with an X.509 certificate, and no root is trusted")
+		return nil, lacks(RootsFile, "the signature is made with an X.509 certificate, and no root is trusted")
 	}
 	if no := d.missing(b); no != nil {
 		return nil, no
@@ -93,31 +99,81 @@ func (d *domain) verifyPKI(b *entity, e *evidence) (*sgverify.VerificationResult
 	if err != nil {
 		return nil, &badEvidence{reason: BadSignature, err: err}
 	}
-	ca := &authority{roots: d.pool, intermediates: x509.NewCertPool()}
-	for _, c := range b.content.Intermediates() {
-		ca.intermediates.AddCert(c)
-	}
-	var result *sgverify.VerificationResult
-	if e.untimed = d.untimed && len(b.GetVerificationMaterial().GetTlogEntries())+len(stamps(b)) == 0; e.untimed {
-		result, err = d.runUntimed(b, ca)
-	} else {
-		result, err = run(b, &pki{d.material, ca}, false, sgverify.WithoutIdentitiesUnsafe())
-	}
-	switch {
-	case ca.err != nil:
-		return nil, &badEvidence{reason: BadSignature, err: ca.err}
-	case err != nil:
-		return nil, &badEvidence{reason: BadSignature, err: err}
-	case len(ca.chains) == 0:
-		return nil, bad(BadSignature, "the certificate was not checked")
+	e.untimed = d.untimed && len(b.GetVerificationMaterial().GetTlogEntries())+len(stamps(b)) == 0
+	ca := d.authority(b, d.roots)
+	result, err := d.runPKI(b, d.material, ca, e.untimed)
+	if err != nil {
+		more := &supplied{TrustedMaterial: d.material}
+		unknown, trial := more.supply(b), d.authority(b, d.roots)
+		if no := d.unknownIssuer(b, ca); no != nil {
+			unknown, trial = no, d.authority(b, append(b.content.Intermediates(), b.content.Certificate()))
+		}
+		return nil, failed(err, unknown, func() error {
+			_, err := d.runPKI(b, more, trial, e.untimed)
+			return err
+		})
 	}
 	chain := ca.chains[0]
-	root := lock.Digest(sha256.Sum256(chain[len(chain)-1].Raw))
-	e.trust = []lock.Digest{root}
+	root := certificateID(chain[len(chain)-1])
+	e.trust = append(d.fromBelow(chain, b.content.Intermediates()), root)
 	e.signer = lock.Signer{Root: root.String(), Subject: name}
 	e.domain, e.paths = d, d.pathsOf(ca.chains)
 	return result, nil
 }
+
+// authority returns the certificate authorities of one bundle with the roots given.
+func (d *domain) authority(b *entity, roots []*x509.Certificate) *authority {
+	return &authority{roots: poolOf(roots), intermediates: poolOf(slices.Concat(d.below, b.content.Intermediates()))}
+}
+
+// runPKI verifies b with ca, and reports an error of ca rather than that
+// something is wrong.
+func (d *domain) runPKI(b *entity, material sgroot.TrustedMaterial, ca *authority, untimed bool) (*sgverify.VerificationResult, error) {
+	var result *sgverify.VerificationResult
+	var err error
+	if untimed {
+		result, err = d.runUntimed(b, ca)
+	} else {
+		result, err = run(b, &pki{material, ca}, false, sgverify.WithoutIdentitiesUnsafe())
+	}
+	switch {
+	case ca.err != nil:
+		return nil, ca.err
+	case err != nil:
+		return nil, err
+	case len(ca.chains) == 0:
+		return nil, errors.New("the certificate was not checked")
+	}
+	return result, nil
+}
+
+// unknownIssuer says that none of the certificates that are trusted, or that the
+// bundle brings, leads from its certificate to a root; nil if one does, or if one
+// claims to have been issued by another that has not.
+func (d *domain) unknownIssuer(b *entity, ca *authority) *badEvidence {
+	leaf := b.content.Certificate()
+	chain := append([]*x509.Certificate{leaf}, b.content.Intermediates()...)
+	known := slices.Concat(d.roots, d.below, chain[1:])
+	if _, err := ca.at(leaf, leaf.NotBefore); !isUnknown(err) || slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return forged(c, known) }) {
+		return nil
+	}
+	top := chain[len(chain)-1]
+	return lacks(RootsFile, "certificate signed by unknown authority: the issuer %s is not among the trusted certificates", nameOf(top.Issuer))
+}
+
+// fromBelow returns what of a chain neither the bundle brings nor is the root.
+func (d *domain) fromBelow(chain, brought []*x509.Certificate) []lock.Digest {
+	var ids []lock.Digest
+	for _, c := range chain[1:max(1, len(chain)-1)] {
+		if !slices.ContainsFunc(brought, c.Equal) {
+			ids = append(ids, certificateID(c))
+		}
+	}
+	return ids
+}
+
+// certificateID returns the SHA-256 of a certificate.
+func certificateID(c *x509.Certificate) lock.Digest { return sha256.Sum256(c.Raw) }
 
 // subject returns the one URI or e-mail address that a certificate names,
 // byte for byte: crypto/x509 keeps a URI in parts and writes it anew.

@@ -70,10 +70,10 @@ func TestPKI(t *testing.T) {
 		{"with a DNS name beside", leaf(sigtest.DNS("acme.example")).Chain, s.TSA, nil, "", ""},
 		{"with another usage beside", leaf(sigtest.EKU(x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageCodeSigning)).Chain, s.TSA, nil, "", ""},
 
-		{"self-signed", sigtest.SelfSigned(key, uri).Chain, s.TSA, nil, BadSignature, "certificate signed by unknown authority"},
-		{"unknown root", sigtest.NewCA("acme root").Sub("acme issuing").Leaf(key, uri).Chain, s.TSA, nil, BadSignature, "certificate signed by unknown authority"},
-		{"intermediate missing", leaf().Chain[:1], s.TSA, nil, BadSignature, "certificate signed by unknown authority"},
-		{"intermediate of another", append(leaf().Chain[:1:1], root.Sub("acme issuing").Certificate), s.TSA, nil, BadSignature, "certificate signed by unknown authority"},
+		{"self-signed", sigtest.SelfSigned(key, uri).Chain, s.TSA, nil, TrustMissing, "certificate signed by unknown authority"},
+		{"unknown root", sigtest.NewCA("acme root").Sub("acme issuing").Leaf(key, uri).Chain, s.TSA, nil, TrustMissing, "certificate signed by unknown authority"},
+		{"intermediate missing", leaf().Chain[:1], s.TSA, nil, TrustMissing, "certificate signed by unknown authority"},
+		{"intermediate of another", append(leaf().Chain[:1:1], root.Sub("acme issuing").Certificate), s.TSA, nil, TrustMissing, "certificate signed by unknown authority"},
 		{"intermediate is no CA", root.Sub("no ca", sigtest.NoCA).Leaf(key, uri).Chain, s.TSA, nil, BadSignature, "non-CA certificate found in certificate chain"},
 		{"intermediate for web servers only", root.Sub("web", sigtest.EKU(x509.ExtKeyUsageServerAuth)).Leaf(key, uri).Chain, s.TSA, nil, BadSignature, "incompatible key usage"},
 		{"intermediate expired", root.Sub("old", sigtest.Valid(now.Add(-2*time.Hour), now.Add(-time.Hour))).Leaf(key, uri).Chain, s.TSA, nil, BadSignature, "expired"},
@@ -106,13 +106,13 @@ func TestPKI(t *testing.T) {
 		{"e-mail address with an escape sequence", issuing.Leaf(key, rawName(name(1, "\x1b[31m@acme.example"))).Chain, s.TSA, nil, WrongSigner, `signed by x509:\u{1b}[31m@acme.example`},
 
 		{"valid when it signed, by a timestamp", leaf(within).Chain, s.TSA, nil, "", ""},
-		{"no timestamp", leaf().Chain, nil, nil, BadSignature, "neither an RFC 3161 timestamp nor a log entry"},
+		{"no timestamp", leaf().Chain, nil, nil, Unsigned, "neither an RFC 3161 timestamp nor a log entry"},
 		{"expired when it signed", leaf(within).Chain, late, certs(late.CA.Certificate), BadSignature, "certificate at the time of signing, 2026-11-30T14:00:00Z: x509: certificate has expired"},
 		{"not valid yet when it signed", leaf(sigtest.Valid(now.Add(time.Hour), now.Add(2*time.Hour))).Chain, s.TSA, nil, BadSignature, "not yet valid"},
-		{"unknown TSA", leaf().Chain, stranger.TSA, nil, BadSignature, "certificate signed by unknown authority"},
+		{"unknown TSA", leaf().Chain, stranger.TSA, nil, TrustMissing, "certificate signed by unknown authority"},
 		{"no TSA trusted", leaf().Chain, s.TSA, []*x509.Certificate{}, TrustMissing, "no timestamp authority is trusted"},
 		{"timestamp of another signature", leaf().Chain, stray.TSA, certs(stray.TSA.CA.Certificate), BadSignature, "hashed messages don't match"},
-		{"root is the TSA's", leaf().Chain, s.TSA, certs(root.Certificate), BadSignature, "unknown authority"},
+		{"root is the TSA's", leaf().Chain, s.TSA, certs(root.Certificate), TrustMissing, "unknown authority"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.tsas == nil {

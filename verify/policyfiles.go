@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpsign/mcpsign/internal/certchain"
 	"github.com/mcpsign/mcpsign/internal/pemfile"
 	"github.com/mcpsign/mcpsign/lock"
 )
@@ -133,6 +134,7 @@ func (l fileLoader) data(f fileReference) ([]byte, error) {
 
 func (l fileLoader) certificates(refs []fileReference) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
+	at := make(map[*x509.Certificate]func(error) error) // names the place of each
 	for _, f := range refs {
 		data, err := l.data(f)
 		if err != nil {
@@ -147,13 +149,16 @@ func (l fileLoader) certificates(refs []fileReference) ([]*x509.Certificate, err
 			if err == nil {
 				err = checkCertificates(c.Raw)
 			}
-			if err == nil && !c.IsCA {
-				err = b.Fail(errors.New("is not the certificate of a certificate authority"))
-			}
 			if err != nil {
 				return nil, l.fail(f, errors.New(shown(err.Error())))
 			}
-			all = append(all, c)
+			all, at[c] = append(all, c), func(err error) error { return l.fail(f, errors.New(shown(b.Fail(err).Error()))) }
+		}
+	}
+	roots, _ := certchain.Split(all)
+	for _, c := range roots {
+		if !c.IsCA {
+			return nil, at[c](errors.New("is not the certificate of a certificate authority, and none of the others has issued it"))
 		}
 	}
 	return all, nil

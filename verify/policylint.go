@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpsign/mcpsign/internal/certchain"
 )
 
 // A Finding is what is doubtful about a policy that can be read.
@@ -171,7 +173,8 @@ func (l *linter) roots(b *namedPublisher) {
 		return
 	}
 	check := func(what string, certificates []*x509.Certificate) {
-		for _, c := range certificates {
+		roots, _ := certchain.Split(certificates)
+		for _, c := range roots {
 			if at, valid := validity(c, l.at); !valid {
 				l.add(b.x509.place, ExpiredRoot, "%s %s of publisher %s %s", what, shown(c.Subject.String()), b.name, at)
 			}

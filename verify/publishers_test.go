@@ -51,15 +51,15 @@ publishers:
 		text          string
 	}{
 		{"own root and TSA", "a", pkiBundle(t, a, release, tsaA, abc), "", ""},
-		{"own root, the host's TSA", "a", pkiBundle(t, a, release, tsaHost, abc), BadSignature, "unknown authority"},
+		{"own root, the host's TSA", "a", pkiBundle(t, a, release, tsaHost, abc), TrustMissing, "unknown authority"},
 		{"no TSA of one's own: the host's", "b", pkiBundle(t, b, other, tsaHost, abc), "", ""},
-		{"another publisher's TSA", "b", pkiBundle(t, b, other, tsaA, abc), BadSignature, "unknown authority"},
-		{"another publisher's TSA, who may sign too", "a, b", pkiBundle(t, b, other, tsaA, abc), BadSignature, "unknown authority"},
-		{"another publisher's root", "a", pkiBundle(t, b, release, tsaA, abc), BadSignature, "unknown authority"},
+		{"another publisher's TSA", "b", pkiBundle(t, b, other, tsaA, abc), TrustMissing, "unknown authority"},
+		{"another publisher's TSA, who may sign too", "a, b", pkiBundle(t, b, other, tsaA, abc), TrustMissing, "unknown authority"},
+		{"another publisher's root", "a", pkiBundle(t, b, release, tsaA, abc), TrustMissing, "unknown authority"},
 		{"another publisher's root, who may sign too", "a, b", pkiBundle(t, b, release, tsaHost, abc), WrongSigner, "signed by x509:" + release},
-		{"the host's root", "a", pkiBundle(t, host, release, tsaA, abc), BadSignature, "unknown authority"},
+		{"the host's root", "a", pkiBundle(t, host, release, tsaA, abc), TrustMissing, "unknown authority"},
 		{"the host's root, by an identity", `a, "x509:uri:` + other + `"`, pkiBundle(t, host, other, tsaHost, abc), "", ""},
-		{"own root, by an identity", `"x509:uri:` + release + `"`, pkiBundle(t, a, release, tsaHost, abc), BadSignature, "unknown authority"},
+		{"own root, by an identity", `"x509:uri:` + release + `"`, pkiBundle(t, a, release, tsaHost, abc), TrustMissing, "unknown authority"},
 		{"other name", "a", pkiBundle(t, a, other, tsaA, abc), WrongSigner, "signed by x509:" + other},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

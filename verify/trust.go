@@ -16,16 +16,21 @@ import (
 	sgroot "github.com/sigstore/sigstore-go/pkg/root"
 	"github.com/sigstore/sigstore/pkg/signature"
 
+	"github.com/mcpsign/mcpsign/internal/certchain"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
 // Trust is the material that signatures are checked with. It says nothing
 // about who may sign: that is the policy's.
 type Trust struct {
-	SigstoreRoot []byte              // Sigstore trusted_root.json, for keyless signatures, their logs and timestamps
-	Roots        []*x509.Certificate // certificate authorities of own PKI
-	TSAs         []*x509.Certificate // roots of RFC 3161 timestamp authorities
+	SigstoreRoot []byte // Sigstore trusted_root.json, for keyless signatures, their logs and timestamps
 	Keys         []TrustedKey
+
+	// Roots are the certificate authorities of private PKI, and TSAs those of RFC
+	// 3161 timestamps. What another one of the same list has issued is not trusted by
+	// itself: it helps to build a chain where a bundle or timestamp lacks it, as the
+	// intermediate and the leaf that a timestamp server serves with its root.
+	Roots, TSAs []*x509.Certificate
 
 	// CRLs are revocation lists of own PKI. If there are any, a certificate
 	// counts only if one of them, or of what Request.Status has, is by its issuer,
@@ -130,11 +135,13 @@ func newMaterial(t Trust) (*material, error) {
 	return m, nil
 }
 
-func (m *material) addTSAs(roots []*x509.Certificate) {
+func (m *material) addTSAs(certs []*x509.Certificate) {
+	for _, c := range certs {
+		m.keep(c.Raw)
+	}
+	roots, below := certchain.Split(certs)
 	for _, c := range roots {
-		// The URI tells timestamps of two authorities apart, and is how we
-		// know later which one it was.
-		m.tsas = append(m.tsas, &sgroot.SigstoreTimestampingAuthority{Root: c, URI: m.keep(c.Raw).String()})
+		m.tsas = append(m.tsas, newStampAuthority(c, below))
 	}
 }
 

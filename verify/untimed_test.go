@@ -46,9 +46,9 @@ func TestUntimed(t *testing.T) {
 		{"intermediate ended", under(sub(1, 9), valid), hour(10), Expired, "are not all valid"},
 		{"intermediate that was never valid with it", under(sub(-9, -8), valid), now, BadSignature, "certificate has expired or is not yet valid"},
 
-		{"self-signed", sigtest.SelfSigned(key, sigtest.URI(release)).Chain, now, BadSignature, "certificate signed by unknown authority"},
-		{"unknown root", under(sigtest.NewCA("acme root")), now, BadSignature, "certificate signed by unknown authority"},
-		{"intermediate missing", leaf()[:1], now, BadSignature, "certificate signed by unknown authority"},
+		{"self-signed", sigtest.SelfSigned(key, sigtest.URI(release)).Chain, now, TrustMissing, "certificate signed by unknown authority"},
+		{"unknown root", under(sigtest.NewCA("acme root")), now, TrustMissing, "certificate signed by unknown authority"},
+		{"intermediate missing", leaf()[:1], now, TrustMissing, "certificate signed by unknown authority"},
 		{"root in the chain", append(leaf(), p.root.Certificate), now, BadSignature, "self-signed certificate found in certificate chain"},
 		{"for web servers", leaf(sigtest.EKU(x509.ExtKeyUsageServerAuth)), now, BadSignature, "lacks the extended key usage codeSigning"},
 		{"no key usage", leaf(sigtest.Usage(0)), now, BadSignature, "lacks the key usage digitalSignature"},
@@ -64,10 +64,10 @@ func TestUntimed(t *testing.T) {
 			// Without the word of the policy nothing like that counts.
 			if tt.reason == "" {
 				const text = "neither an RFC 3161 timestamp nor a log entry with a signed time"
-				q.wantStatus(t, q.verifier(t, "", nil), tt.at, BadSignature, text)
-				q.wantStatus(t, q.verifier(t, ", time: timestamp", nil), tt.at, BadSignature, text)
+				q.wantStatus(t, q.verifier(t, "", nil), tt.at, Unsigned, text)
+				q.wantStatus(t, q.verifier(t, ", time: timestamp", nil), tt.at, Unsigned, text)
 				trust := Trust{Roots: certs(p.root.Certificate), TSAs: certs(p.tsa.CA.Certificate)}
-				refuses(t, verifier(t, trust, "x509:uri:"+release), q.bundle, BadSignature, text)
+				refuses(t, verifier(t, trust, "x509:uri:"+release), q.bundle, Unsigned, text)
 			}
 		})
 	}
@@ -93,7 +93,7 @@ func TestUntimedBesideTimed(t *testing.T) {
 	untimed.wantStatus(t, v, hour(9), Expired, "are not all valid")
 	stray := *p
 	stray.bundle = sigtest.Unchecked{Payload: statement(t, abc).Bytes(), Key: p.leaf.Key, Chain: p.leaf.Chain, TSA: sigtest.NewTSA(sigtest.At(now))}.Bundle()
-	stray.wantStatus(t, v, now, BadSignature, "certificate signed by unknown authority")
+	stray.wantStatus(t, v, now, TrustMissing, "certificate signed by unknown authority")
 	logged := *p
 	logged.bundle = edit(untimed.bundle, func(b *protobundle.Bundle) {
 		b.VerificationMaterial.TlogEntries = []*protorekor.TransparencyLogEntry{{}}
