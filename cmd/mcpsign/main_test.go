@@ -401,17 +401,21 @@ func running(ts *testscript.TestScript) *sigtest.Sigstore {
 }
 
 // startServices starts Fulcio, both Rekors and a timestamp authority on
-// loopback. It writes trusted_root.json, tsa.pem and the signing configs
-// rekor1.json and rekor2.json, and sets TSA to the URL of the authority.
+// loopback; with leaf-only its timestamps bring its own certificate alone. It
+// writes trusted_root.json, tsa.pem with the root, tsachain.pem with all above the
+// timestamps, and the signing configs rekor1.json and rekor2.json, and sets TSA to
+// the URL of the authority.
 func startServices(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: services")
+	if neg || len(args) > 1 || len(args) == 1 && args[0] != "leaf-only" {
+		ts.Fatalf("usage: services [leaf-only]")
 	}
 	s := sigtest.New()
+	s.TSA.LeafOnly = len(args) == 1
 	ts.Defer(s.Listen())
 	ts.Value(servicesKey{}).(*services).Sigstore = s
 	write(ts, "trusted_root.json", s.TrustedRoot())
 	write(ts, "tsa.pem", sigtest.CertPEM(s.TSA.CA.Certificate))
+	write(ts, "tsachain.pem", sigtest.CertPEM(s.TSA.Chain()...))
 	write(ts, "rekor1.json", s.SigningConfig(sigtest.WithFulcio|sigtest.WithRekorV1))
 	write(ts, "rekor2.json", s.SigningConfig(sigtest.WithFulcio|sigtest.WithRekorV2|sigtest.WithTSA))
 	ts.Setenv("TSA", s.TSAURL())

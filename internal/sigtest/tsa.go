@@ -24,6 +24,8 @@ type TSA struct {
 	// NoNonce makes it leave out the nonce of the request, NoCertificate the
 	// certificates that were asked for.
 	NoNonce, NoCertificate bool
+	// LeafOnly makes it leave out all certificates but its own.
+	LeafOnly bool
 
 	leaf *Leaf
 }
@@ -87,6 +89,9 @@ func (t *TSA) respond(req *timestamp.Request) []byte {
 		Policy:            asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 2},
 		AddTSACertificate: req.Certificates && !t.NoCertificate,
 		Certificates:      t.leaf.Chain[1:],
+	}
+	if t.LeafOnly {
+		ts.Certificates = nil
 	}
 	if t.Stray {
 		ts.HashedMessage = make([]byte, len(req.HashedMessage))

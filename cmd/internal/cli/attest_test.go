@@ -41,11 +41,11 @@ func TestPolicyOf(t *testing.T) {
 		read []authority
 		want lock.Digest // zero: an error
 	}{
-		"a policy":           {[]authority{{"key", "k", other.String()}, {"policy", "p", one.String()}}, one},
-		"two policies":       {[]authority{{"policy", "p", one.String()}, {"system policy", "q", other.String()}}, both},
-		"two, turned around": {[]authority{{"system policy", "q", other.String()}, {"policy", "p", one.String()}}, both},
-		"nothing":            {[]authority{{"key", "k", other.String()}}, lock.Digest{}},
-		"no digest":          {[]authority{{"policy", "p", "sha256:"}}, lock.Digest{}},
+		"a policy":           {[]authority{{"key", "k", other.String(), ""}, {"policy", "p", one.String(), ""}}, one},
+		"two policies":       {[]authority{{"policy", "p", one.String(), ""}, {"system policy", "q", other.String(), ""}}, both},
+		"two, turned around": {[]authority{{"system policy", "q", other.String(), ""}, {"policy", "p", one.String(), ""}}, both},
+		"nothing":            {[]authority{{"key", "k", other.String(), ""}}, lock.Digest{}},
+		"no digest":          {[]authority{{"policy", "p", "sha256:", ""}}, lock.Digest{}},
 	} {
 		got, err := policyOf(&judgement{server: "weather", read: test.read}, nil, &trustFlags{})
 		if test.want.IsZero() {

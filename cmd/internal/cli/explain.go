@@ -178,7 +178,7 @@ func explainText(w io.Writer, j *judgement, all []verify.Explanation) {
 	}
 	j.boundText(w)
 	for _, r := range j.read {
-		fmt.Fprintf(w, "%-8s %s  %s\n", r.Role, lock.Visible(r.Path), r.Digest)
+		r.text(w)
 	}
 }
 

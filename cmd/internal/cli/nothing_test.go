@@ -334,9 +334,9 @@ func TestNothingIsNeverYes(t *testing.T) {
 		{"no status", ExitTrust, "verify weather listing.json --bundle pki.json --policy required.yaml"},
 		{"no status, locked", ExitTrust, "lock weather listing.json --bundle pki.json --policy required.yaml"},
 		{"no status, explained", ExitTrust, "policy explain weather listing.json --bundle pki.json --policy required.yaml"},
-		{"no timestamp", ExitInvalid, "verify weather listing.json --bundle pki.json --policy timestamp.yaml"},
-		{"no timestamp, locked", ExitInvalid, "lock weather listing.json --bundle pki.json --policy timestamp.yaml"},
-		{"no roots for no timestamp", ExitInvalid, "verify weather listing.json --bundle pki.json --signer x509:uri:https://acme.example/release --roots roots.pem"},
+		{"no timestamp", ExitUnsigned, "verify weather listing.json --bundle pki.json --policy timestamp.yaml"},
+		{"no timestamp, locked", ExitUnsigned, "lock weather listing.json --bundle pki.json --policy timestamp.yaml"},
+		{"no roots for no timestamp", ExitUnsigned, "verify weather listing.json --bundle pki.json --signer x509:uri:https://acme.example/release --roots roots.pem"},
 
 		{"no policy file", ExitUsage, "verify weather listing.json --policy nofile"},
 		{"policy without a name", ExitUsage, "verify --policy '' --lock signed.lock.json"},

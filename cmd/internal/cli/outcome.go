@@ -126,9 +126,6 @@ func (j *judgement) hint(code ExitCode) string {
 		}
 		return j.unsignedHint()
 	case ExitInvalid:
-		if slices.ContainsFunc(j.decision.Diagnostics(), func(d verify.Diagnostic) bool { return errors.Is(d.Err, verify.ErrNoTime) }) {
-			return "the signature has no timestamp: ask the publisher for a bundle with one; look at this one: " + j.inspectCommand()
-		}
 		return "fetch the bundle again from the publisher's release; look at this one: " + j.inspectCommand()
 	case ExitWrong:
 		if j.first(verify.SourceChanged) != "" {
@@ -220,6 +217,12 @@ func (j *judgement) trustHint(err error) string {
 	if j.sighted == j.here && len(j.bundles) == 0 { // the lockfile's rule, which takes no roots
 		return "restore " + evidenceDir + " from version control, or say who must have signed with --key, or with --signer and its roots"
 	}
+	var missing *verify.MissingError
+	for _, d := range j.decision.Diagnostics() {
+		if errors.As(d.Err, &missing) {
+			return missingHint(missing.Need, j.byPolicy())
+		}
+	}
 	return "name the material with --key, --roots, --tsa-roots or --trusted-root"
 }
 
@@ -234,10 +237,35 @@ func (j *judgement) formatHint() string {
 	return ""
 }
 
+// missingHint says which file is missing and where it comes from: not from the
+// bundle, which could bring anything.
+func missingHint(need verify.Material, policy bool) string {
+	what, flag, member := "the public key", "--key", "key"
+	switch need {
+	case verify.RootsFile:
+		what, flag, member = "the root and intermediate certificates", "--roots", "x509.roots"
+	case verify.TSARootsFile:
+		what, flag, member = "the certificates of the timestamp authority, root and intermediates,", "--tsa-roots", "x509.tsaRoots"
+	case verify.TrustedRootFile:
+		return "get the Sigstore trusted_root.json that the publisher documents, the newest one, and name it: --trusted-root FILE"
+	}
+	if policy {
+		return "get " + what + " that the publisher documents; their file is named in the policy, as " + member + " of the publisher, or with " + flag + " FILE"
+	}
+	return "get " + what + " that the publisher documents, and name their file: " + flag + " FILE"
+}
+
+// byPolicy reports whether a policy file says who must have signed.
+func (j *judgement) byPolicy() bool {
+	return slices.ContainsFunc(j.read, func(r authority) bool { return strings.HasSuffix(r.Role, "policy") })
+}
+
 func (j *judgement) unsignedHint() string {
 	switch {
 	case j.first(verify.NoRule) != "":
 		return noRuleHint(j.server)
+	case slices.ContainsFunc(j.decision.Diagnostics(), func(d verify.Diagnostic) bool { return errors.Is(d.Err, verify.ErrNoTime) }):
+		return "the signature has no timestamp: ask the publisher for a bundle with one; look at this one: " + j.inspectCommand()
 	case j.explained && (j.first(verify.AttestationMissing) != "" || j.signedByFew()):
 		return "ask who has to give it; then: " + j.command("add", "FILE")
 	case j.explained && j.first(verify.ApprovalMissing) != "":

@@ -135,6 +135,22 @@ func (a *app) ownTrust(bundle []byte, f *signerFlags) (verify.Trust, error) {
 	return trust, err
 }
 
+// noteStamps says what hosts need besides the root of a timestamp authority: a
+// server may leave out of its timestamps all certificates but its own.
+func (a *app) noteStamps(bundle []byte, f *signerFlags) {
+	if f.token != "" { // the trusted root has them
+		return
+	}
+	tops, _ := verify.TimestampAuthorities(bundle) // verified before
+	for _, c := range tops {
+		if !c.IsCA {
+			a.note("the timestamp brings the certificate of its signer alone: hosts need the intermediate and root certificates of the timestamp authority, from " +
+				lock.Visible(c.Issuer.String()) + " up, in one file for --tsa-roots")
+			return
+		}
+	}
+}
+
 // counts returns nil if a bundle counts for a host whose policy names the
 // signer for just what the statement says.
 func (a *app) counts(h *ownHost, id verify.Identity, st *attest.Statement, l *lock.Listing, bundle []byte) error {

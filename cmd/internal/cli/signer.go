@@ -106,6 +106,7 @@ func (a *app) seal(ctx context.Context, st *attest.Statement, l *lock.Listing, f
 		}
 		return nil, fail(code, fmt.Errorf("the new bundle does not verify, and is not written: %w", err), "")
 	}
+	a.noteStamps(bundle, f)
 	return made, nil
 }
 

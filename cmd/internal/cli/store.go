@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpsign/mcpsign/internal/certchain"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
@@ -184,83 +185,86 @@ func (s *store) addRecorded(trust *verify.Trust, server *lock.Server, builtin bo
 		return nil, nil
 	}
 	for _, e := range server.Evidence {
+		var certs []*x509.Certificate
 		for _, d := range e.Trust {
-			role, err := s.addMaterial(trust, e.Signer, d, builtin)
+			value, err := s.recordedMaterial(e.Signer, d, builtin)
 			if err != nil {
 				return nil, err
 			}
-			if role != "" {
-				added = append(added, role+d.Hex())
+			switch v := value.(type) {
+			case verify.TrustedKey:
+				trust.Keys, added = append(trust.Keys, v), append(added, "key:"+d.Hex())
+			case *x509.Certificate:
+				certs = append(certs, v)
+			case []byte:
+				if trust.SigstoreRoot == nil {
+					trust.SigstoreRoot = v
+				}
+				added = append(added, "sigstore:"+d.Hex())
 			}
 		}
-		stamps, err := s.addStamping(trust, e, builtin)
+		found, err := s.addCertificates(trust, e, certs)
 		if err != nil {
 			return nil, err
 		}
-		if stamps {
-			added = append(added, "tsa:"+e.Trust[0].Hex())
-		}
+		added = append(added, found...)
 	}
 	return added, nil
 }
 
-// addStamping makes the root of a certificate that of its timestamps as well, if
-// the lock records one for both.
-func (s *store) addStamping(trust *verify.Trust, e lock.Evidence, builtin bool) (bool, error) {
-	if !builtin || len(e.Trust) != 1 || e.Signer.Root != e.Trust[0].String() {
-		return false, nil
+// addCertificates adds the certificates that the lock records for one statement.
+// The root of the signer and what is under it are for the signature; the others
+// are for the timestamps, or the same ones if there are no others.
+func (s *store) addCertificates(trust *verify.Trust, e lock.Evidence, certs []*x509.Certificate) (added []string, err error) {
+	add := func(role string, to *[]*x509.Certificate, certs ...*x509.Certificate) {
+		for _, c := range certs {
+			*to, added = append(*to, c), append(added, fmt.Sprintf("%s:%x", role, sha256.Sum256(c.Raw)))
+		}
+	}
+	i := slices.IndexFunc(certs, func(c *x509.Certificate) bool {
+		return e.Signer.Root == lock.Digest(sha256.Sum256(c.Raw)).String()
+	})
+	if i < 0 {
+		add("tsa", &trust.TSAs, certs...)
+		return added, nil
+	}
+	own := append([]*x509.Certificate{certs[i]}, certchain.Under(certs[i], certs)...)
+	others := slices.DeleteFunc(slices.Clone(certs), func(c *x509.Certificate) bool { return slices.ContainsFunc(own, c.Equal) })
+	add("root", &trust.Roots, own...)
+	if len(others) > 0 {
+		add("tsa", &trust.TSAs, others...)
+		return added, nil
 	}
 	data, err := s.blob(e.Bundle)
 	if err != nil || data == nil {
-		return false, err
+		return added, err
 	}
-	u, err := verify.Inspect(data)
-	if err != nil || len(u.Timestamps) == 0 {
-		return false, nil // it is judged as it is
+	if u, err := verify.Inspect(data); err == nil && len(u.Timestamps) > 0 { // else it is judged as it is
+		add("tsa", &trust.TSAs, own...)
 	}
-	i := slices.IndexFunc(trust.Roots, func(c *x509.Certificate) bool { return sha256.Sum256(c.Raw) == e.Trust[0] })
-	if i >= 0 {
-		trust.TSAs = append(trust.TSAs, trust.Roots[i])
-	}
-	return i >= 0, nil
+	return added, nil
 }
 
-// addMaterial adds one key or root, and returns what it is; empty if it is not
-// there, or not wanted.
-func (s *store) addMaterial(trust *verify.Trust, signer lock.Signer, d lock.Digest, builtin bool) (role string, err error) {
+// recordedMaterial returns a verify.TrustedKey, an *x509.Certificate, or the
+// bytes of a Sigstore trusted root; nil if it is not there, or not wanted.
+func (s *store) recordedMaterial(signer lock.Signer, d lock.Digest, builtin bool) (any, error) {
 	isKey := signer.Key == d.String()
 	if !isKey && !builtin {
-		return "", nil
+		return nil, nil
 	}
 	id := materialID{d, isKey}
 	value, known := s.material.Load(id)
 	if !known {
 		data, err := s.blob(d)
 		if err != nil || data == nil {
-			return "", err
+			return nil, err
 		}
 		if value, err = parseMaterial(data, isKey); err != nil {
-			return "", fail(ExitTrust, fmt.Errorf("%s: %w", blobName(d), err), "")
+			return nil, fail(ExitTrust, fmt.Errorf("%s: %w", blobName(d), err), "")
 		}
 		s.material.Store(id, value)
 	}
-	switch v := value.(type) {
-	case verify.TrustedKey:
-		trust.Keys = append(trust.Keys, v)
-		return "key:", nil
-	case *x509.Certificate:
-		if signer.Root == d.String() {
-			trust.Roots = append(trust.Roots, v)
-			return "root:", nil
-		}
-		trust.TSAs = append(trust.TSAs, v)
-		return "tsa:", nil
-	case []byte:
-		if trust.SigstoreRoot == nil {
-			trust.SigstoreRoot = v
-		}
-	}
-	return "sigstore:", nil
+	return value, nil
 }
 
 type materialID struct {

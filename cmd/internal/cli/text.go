@@ -148,7 +148,7 @@ func (j *judgement) evidence(w io.Writer) {
 	defer func() {
 		fmt.Fprintf(w, "rule     %s\n", lock.Visible(j.decision.Rule()))
 		for _, r := range j.read {
-			fmt.Fprintf(w, "%-8s %s  %s\n", r.Role, lock.Visible(r.Path), r.Digest)
+			r.text(w)
 		}
 	}()
 	j.boundText(w)

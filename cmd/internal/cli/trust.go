@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mcpsign/mcpsign/internal/certchain"
 	"github.com/mcpsign/mcpsign/internal/pemfile"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -55,6 +57,15 @@ type authority struct {
 	Role   string `json:"role"`
 	Path   string `json:"path"`
 	Digest string `json:"digest"`
+	Holds  string `json:"holds,omitempty"` // for certificates, if not each is a root
+}
+
+// text prints the file, and what it holds.
+func (x authority) text(w io.Writer) {
+	fmt.Fprintf(w, "%-8s %s  %s\n", x.Role, lock.Visible(x.Path), x.Digest)
+	if x.Holds != "" {
+		fmt.Fprintf(w, "%s%s\n", margin, x.Holds)
+	}
 }
 
 // The roles of what a rule may or may not draw on.
@@ -88,7 +99,7 @@ func (t *trustFlags) decided(d *verify.Decision) []authority {
 func (t *trustFlags) file(role, name string, limit int64) ([]byte, error) {
 	data, err := readFile(name, limit)
 	if err == nil {
-		t.read = append(t.read, authority{role, name, lock.Digest(sha256.Sum256(data)).String()})
+		t.read = append(t.read, authority{Role: role, Path: name, Digest: lock.Digest(sha256.Sum256(data)).String()})
 	}
 	return data, err
 }
@@ -98,8 +109,8 @@ func (t *trustFlags) add(a *app, f *pflag.FlagSet) {
 	f.StringArrayVar(&t.bundles, "bundle", nil, "file with Sigstore bundles for SOURCE (repeatable)")
 	f.StringVar(&t.key, "key", "", "public key (PEM) that must have signed")
 	f.StringArrayVar(&t.signers, "signer", nil, "identity that must have signed: email:, uri:, github:, gitlab:, x509: or key: (repeatable)")
-	f.StringVar(&t.roots, "roots", "", "root certificates (PEM) for x509: signers")
-	f.StringVar(&t.tsaRoots, "tsa-roots", "", "root certificates (PEM) of timestamp authorities")
+	f.StringVar(&t.roots, "roots", "", "root certificates (PEM) for x509: signers, with intermediates if need be")
+	f.StringVar(&t.tsaRoots, "tsa-roots", "", "certificates (PEM) of timestamp authorities: roots, and the chains below them")
 	f.StringVar(&t.trustedRoot, "trusted-root", "", "Sigstore trusted_root.json for keyless signers")
 	f.StringVar(&t.policy, "policy", "", "policy file; --key and --roots then only supply material")
 	f.StringArrayVar(&t.revocations, "revocations", nil, "file with revocation lists (bundles) to obey (repeatable)")
@@ -290,7 +301,21 @@ func (t *trustFlags) certificates(role, name string) ([]*x509.Certificate, error
 	if err != nil {
 		return nil, fail(ExitTrust, err, "")
 	}
-	return parseCertificates(name, data)
+	certs, err := parseCertificates(name, data)
+	if err != nil {
+		return nil, err
+	}
+	roots, below := certchain.Split(certs)
+	for _, c := range roots {
+		if !c.IsCA {
+			return nil, fail(ExitTrust, fmt.Errorf("%s: certificate %d is not that of a certificate authority, and none of the others has issued it", lock.Visible(name), slices.Index(certs, c)+1),
+				"name a file with the root certificate; it may hold what the root has issued as well")
+		}
+	}
+	if len(below) > 0 {
+		t.read[len(t.read)-1].Holds = fmt.Sprintf("%d trusted, %d issued by them", len(roots), len(below))
+	}
+	return certs, nil
 }
 
 // readCertificates reads a file with one or more certificates in PEM.
