@@ -31,9 +31,9 @@ func TestMissingMaterial(t *testing.T) {
 		return trust
 	}
 	broken := edit(good, func(b *protobundle.Bundle) { b.GetDsseEnvelope().Signatures[0].Sig[9] ^= 1 })
-	stray := *s.TSA
-	stray.Stray = true
-	strayed := sigtest.Unchecked{Payload: statement(t, abc).Bytes(), Key: leaf.Key, Chain: leaf.Chain, TSA: &stray}.Bundle()
+	s.TSA.Stray = true
+	strayed := bundleOf(leaf.Chain)
+	s.TSA.Stray = false
 	lie := sigtest.NewCA("acme root", func(c *x509.Certificate) { c.SubjectKeyId = root.Certificate.SubjectKeyId })
 	forgery := lie.Leaf(leaf.Key, sigtest.URI(release), func(c *x509.Certificate) { c.AuthorityKeyId = root.Certificate.SubjectKeyId })
 
