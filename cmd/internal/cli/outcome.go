@@ -250,9 +250,9 @@ func missingHint(need verify.Material, policy bool) string {
 		return "get the Sigstore trusted_root.json that the publisher documents, the newest one, and name it: --trusted-root FILE"
 	}
 	if policy {
-		return "get " + what + " that the publisher documents; their file is named in the policy, as " + member + " of the publisher, or with " + flag + " FILE"
+		return "get " + what + " that the publisher documents; the file is named in the policy, as " + member + " of the publisher, or with " + flag + " FILE"
 	}
-	return "get " + what + " that the publisher documents, and name their file: " + flag + " FILE"
+	return "get " + what + " that the publisher documents, and name the file: " + flag + " FILE"
 }
 
 // byPolicy reports whether a policy file says who must have signed.
