@@ -255,11 +255,6 @@ func missingHint(need verify.Material, policy bool) string {
 	return "get " + what + " that the publisher documents, and name the file: " + flag + " FILE"
 }
 
-// byPolicy reports whether a policy file says who must have signed.
-func (j *judgement) byPolicy() bool {
-	return slices.ContainsFunc(j.read, func(r authority) bool { return strings.HasSuffix(r.Role, "policy") })
-}
-
 func (j *judgement) unsignedHint() string {
 	switch {
 	case j.first(verify.NoRule) != "":
