@@ -43,7 +43,7 @@ func (d *Decision) gather(v *Verifier, r *Request, q *requirement) gathered {
 	for _, id := range inOrder(given) {
 		d.addList(&g, v, id, given[id], r, q, true)
 	}
-	found, tooMany := candidates(slices.Concat(r.Bundles, r.Listing.Bundles))
+	found, tooMany := candidates(slices.Concat(r.Kept, r.Bundles, r.Listing.Bundles))
 	for _, id := range inOrder(found) {
 		if given[id] == nil {
 			d.add(&g, v, id, found[id], r, q)
@@ -52,6 +52,7 @@ func (d *Decision) gather(v *Verifier, r *Request, q *requirement) gathered {
 	if tooMany {
 		d.diagnose(lock.Digest{}, "", bad(Unsigned, "more than %d bundles: the rest was not looked at", lock.MaxBundles))
 	}
+	d.keptLists(&g, v, r, q)
 	d.upToDate(&g, r, q)
 	d.lookAhead(&g, r)
 	g.releases = d.keep(g.releases, func(c counted) *badEvidence {
@@ -61,6 +62,7 @@ func (d *Decision) gather(v *Verifier, r *Request, q *requirement) gathered {
 		}
 		return no
 	})
+	d.keptReleases(&g, v, r, q)
 	g.approvals = d.keep(g.approvals, func(c counted) *badEvidence { return d.unacceptable(c, &g, r, q) })
 	for i, a := range q.attested {
 		g.attested[i] = d.keep(g.attested[i], func(c counted) *badEvidence {

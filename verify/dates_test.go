@@ -146,7 +146,7 @@ func TestClockSetBack(t *testing.T) {
 	r.Revocations, r.Bundles = nil, [][]byte{before, p.revokes(t, 1, statements(t, before), soon)}
 	r.Listing.Bundles = [][]byte{p.revokes(t, 2, nil)}
 	wantVerdicts(t, v.Decide(r), "tool:a deny revoked; tool:b deny revoked")
-	r.Bundles, r.SeenLists = [][]byte{before}, []ListMark{{p.signer(), 1}}
+	r.Bundles, r.SeenLists = [][]byte{before}, []ListMark{{Signer: p.signer(), Number: 1}}
 	wantError(t, v.Decide(r).Err(), "revocation list 1 by")
 }
 

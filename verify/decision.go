@@ -212,12 +212,17 @@ func (d *Decision) SameParty(a, b lock.Signer) bool {
 	})
 }
 
-// Lists returns the numbers of the revocation lists that counted. They are to
-// be stored and given as SeenLists the next time.
+// Lists returns the numbers of the revocation lists that counted, and which they
+// are. They are to be stored and given as SeenLists the next time: of a signer
+// the highest number, and of one number all statements.
 func (d *Decision) Lists() []ListMark {
 	var marks []ListMark
 	for _, l := range d.found.lists {
-		marks = append(marks, ListMark{l.signer, l.number})
+		i := slices.IndexFunc(marks, func(m ListMark) bool { return m.Signer == l.signer && m.Number == l.number })
+		if i < 0 {
+			i, marks = len(marks), append(marks, ListMark{Signer: l.signer, Number: l.number})
+		}
+		marks[i].Statements = appendNew(marks[i].Statements, l.statement.Digest())
 	}
 	return marks
 }

@@ -52,6 +52,15 @@ type Request struct {
 	At      time.Time    // now; the zero time is an error
 	Latest  time.Time    // the latest verified time of earlier decisions; a clock that is 5 minutes behind is an error
 
+	// Kept are bundles that someone accepted earlier, as "mcpsign add" keeps them:
+	// candidates that are looked at first and not passed over. If a revocation list
+	// about the server, or a release that is not older than those that count, can't
+	// be judged with the trust material, the decision is a *TrustError because of a
+	// *KeptError. KeptTrust is what they were judged with then. It permits nothing:
+	// by the built-in rule what a list revokes that it verifies is revoked.
+	Kept      [][]byte
+	KeptTrust []Trust // each by itself; one that can't be used is left out
+
 	// Status is what issuers say about their certificates: complete revocation
 	// lists (RFC 5280) and OCSP responses (RFC 6960) in DER, of at most 1 MiB, in
 	// any order; 64 are looked at. They are candidates: one counts if it is about

@@ -11,10 +11,12 @@ import (
 )
 
 // A ListMark is the highest number of a signer's revocation lists about a
-// server that was seen.
+// server that was seen, and the SHA-256 of the statements with that number: there
+// may be several, and each counts. None: it is not known which they were.
 type ListMark struct {
-	Signer lock.Signer
-	Number uint64
+	Signer     lock.Signer
+	Number     uint64
+	Statements []lock.Digest
 }
 
 // A list is a revocation list that counts.
@@ -93,7 +95,7 @@ func (d *Decision) addList(g *gathered, v *Verifier, id lock.Digest, data []byte
 
 // listed reports whether the listing alone brings a bundle.
 func (d *Decision) listed(id lock.Digest) bool {
-	return !slices.ContainsFunc(d.request.Bundles, func(b []byte) bool { return sha256.Sum256(b) == id })
+	return !slices.ContainsFunc(slices.Concat(d.request.Kept, d.request.Bundles), func(b []byte) bool { return sha256.Sum256(b) == id })
 }
 
 // unlisted says what is wrong with a list that nobody signed who may. One of
@@ -143,8 +145,8 @@ func seenList(r *Request, c counted) uint64 {
 	return n
 }
 
-// upToDate wants lists that are not overdue, and one at least as new for each
-// that was seen before: one that is kept back would revoke nothing any more.
+// upToDate wants lists that are not overdue, and those that were seen before or
+// newer ones: one that is kept back would revoke nothing any more.
 func (d *Decision) upToDate(g *gathered, r *Request, q *requirement) {
 	for _, l := range g.lists {
 		if l.fault != nil {
@@ -155,14 +157,25 @@ func (d *Decision) upToDate(g *gathered, r *Request, q *requirement) {
 		}
 	}
 	for _, m := range r.SeenLists {
-		concerned := slices.ContainsFunc(q.everyone(), func(p *principal) bool { return p.knows(m.Signer) })
-		there := slices.ContainsFunc(g.lists, func(l list) bool {
-			return l.number >= m.Number && (l.signer.Same(m.Signer) || l.by.knows(m.Signer))
-		})
-		if concerned && !there {
+		if concerned := slices.ContainsFunc(q.everyone(), func(p *principal) bool { return p.knows(m.Signer) }); concerned && !g.meets(m) {
 			d.distrust(&ListError{Signer: m.Signer, Number: m.Number})
 		}
 	}
+}
+
+// meets reports whether there is a list that is newer than those that were seen,
+// or each of those; if it is not known which they were, one of their number.
+func (g *gathered) meets(m ListMark) bool {
+	by := func(l list) bool { return l.signer.Same(m.Signer) || l.by.knows(m.Signer) }
+	if slices.ContainsFunc(g.lists, func(l list) bool {
+		return by(l) && (l.number > m.Number || l.number == m.Number && len(m.Statements) == 0)
+	}) {
+		return true
+	}
+	lacks := func(statement lock.Digest) bool {
+		return !slices.ContainsFunc(slices.Concat(g.lists, g.only), func(l list) bool { return l.statement.Digest() == statement })
+	}
+	return len(m.Statements) > 0 && !slices.ContainsFunc(m.Statements, lacks)
 }
 
 // revokedStatement reports whether a statement was revoked by its signer or by

@@ -49,6 +49,7 @@ type addition struct {
 	data   []byte
 	digest lock.Digest
 	signer lock.Signer
+	said   lock.Digest       // of the statement
 	what   string            // predicate type
 	place  string            // where it came from
 	list   attest.Revocation // zero of what is none
@@ -219,7 +220,7 @@ func (a *app) verifyAddition(v *verify.Verifier, server string, data []byte) (ad
 		}
 		return x, fail(code, err, "")
 	}
-	x.signer, x.what = signer, st.PredicateType()
+	x.signer, x.said, x.what = signer, st.Digest(), st.PredicateType()
 	x.list, _ = st.Revocation()
 	if servers := serversOf(st); len(servers) > 0 && !slices.Contains(servers, server) {
 		return x, fail(ExitWrong, fmt.Errorf("the statement is about %s, not %s", strings.Join(servers, ", "), server), "")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
 
@@ -59,7 +60,7 @@ func (a *app) rememberLists(of sighting, found *additions) error {
 	var n news
 	for _, x := range found.bundles {
 		if x.isList() {
-			n.lists = append(n.lists, verify.ListMark{Signer: x.signer, Number: x.list.Number})
+			n.lists = append(n.lists, verify.ListMark{Signer: x.signer, Number: x.list.Number, Statements: []lock.Digest{x.said}})
 		}
 	}
 	if len(n.lists) == 0 {

@@ -72,10 +72,12 @@ type surfaceMark struct {
 	Digest  string `json:"digest"`
 }
 
-// A listMark is the highest number of a signer's revocation lists.
+// A listMark is the highest number of a signer's revocation lists, and which
+// statements had it. An earlier version did not store these.
 type listMark struct {
-	Signer lock.Signer `json:"signer"`
-	Number uint64      `json:"number"`
+	Signer     lock.Signer `json:"signer"`
+	Number     uint64      `json:"number"`
+	Statements []string    `json:"statements,omitempty"`
 }
 
 func (a *app) state() (*state, error) {
@@ -112,7 +114,7 @@ func (a *app) seen(of sighting) (*sight, error) {
 		return nil, err
 	}
 	for _, l := range own.Lists {
-		seen.raiseList(verify.ListMark(l))
+		seen.raiseList(l.mark())
 	}
 	if own.Latest.After(seen.Latest) {
 		seen.Latest = own.Latest
@@ -169,6 +171,13 @@ func (x *sight) check() error {
 			}
 		}
 	}
+	for _, l := range x.Lists {
+		for _, s := range l.Statements {
+			if _, err := lock.ParseDigest(s); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -179,7 +188,7 @@ func (x *sight) fill(r *verify.Request) {
 		r.Seen = append(r.Seen, m.highWater())
 	}
 	for _, l := range x.Lists {
-		r.SeenLists = append(r.SeenLists, verify.ListMark{Signer: l.Signer, Number: l.Number})
+		r.SeenLists = append(r.SeenLists, l.mark())
 	}
 }
 
@@ -190,6 +199,15 @@ func (m *mark) highWater() verify.HighWater {
 		h.Surfaces = append(h.Surfaces, verify.Surface{Variant: s.Variant, Digest: digest})
 	}
 	return h
+}
+
+func (l listMark) mark() verify.ListMark {
+	m := verify.ListMark{Signer: l.Signer, Number: l.Number}
+	for _, s := range l.Statements {
+		digest, _ := lock.ParseDigest(s) // checked when it was read
+		m.Statements = append(m.Statements, digest)
+	}
+	return m
 }
 
 // list returns the highest number that was seen of a signer's revocation lists,
@@ -230,13 +248,23 @@ func (x *sight) raiseList(l verify.ListMark) (changed bool) {
 	i := slices.IndexFunc(x.Lists, func(m listMark) bool { return m.Signer.Same(l.Signer) })
 	switch {
 	case i < 0:
-		x.Lists = append(x.Lists, listMark(l))
+		i, changed = len(x.Lists), true
+		x.Lists = append(x.Lists, listMark{Signer: l.Signer, Number: l.Number})
 	case x.Lists[i].Number < l.Number:
-		x.Lists[i].Number = l.Number
-	default:
+		x.Lists[i], changed = listMark{Signer: l.Signer, Number: l.Number}, true
+	case x.Lists[i].Number > l.Number:
 		return false
 	}
-	return true
+	m := &x.Lists[i]
+	if !changed && len(m.Statements) == 0 { // of an earlier version: which they were is not known
+		return false
+	}
+	for _, s := range l.Statements {
+		if s := s.String(); !slices.Contains(m.Statements, s) {
+			m.Statements, changed = append(m.Statements, s), true
+		}
+	}
+	return changed
 }
 
 func (x *sight) raiseSigner(h verify.HighWater, lower bool) (changed bool) {
