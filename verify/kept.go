@@ -85,6 +85,7 @@ func (d *Decision) byKept(g *gathered, x claim, r *Request, p *principal) bool {
 		d.distrust(&ListError{e.signer, rev.Number, rev.NextUpdate})
 	}
 	g.only = append(g.only, list{counted: c, number: rev.Number})
+	d.diagnostics = slices.DeleteFunc(d.diagnostics, func(have Diagnostic) bool { return have.Bundle == x.id })
 	return true
 }
 

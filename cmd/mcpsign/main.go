@@ -94,7 +94,10 @@
 //
 // mcpsign.lock.json in the working directory (--lock names another) has the
 // definitions that were pinned, .mcpsign beside it the bundles, keys and roots
-// by their SHA-256. Who may sign is never looked for there: a flag says it, or
+// by their SHA-256. In .mcpsign/for-ID lies what add kept for a server, with the
+// keys and roots that verified it: where these are not trusted, a revocation list
+// or a newer release there stops every command (exit 5), or revokes all the same
+// if the lockfile alone decides. They permit nothing. Who may sign is never looked for there: a flag says it, or
 // policy.yaml in $XDG_CONFIG_HOME/mcpsign; the policy in /etc/mcpsign (in
 // %ProgramData%\mcpsign on Windows) always holds as well. A policy that can't be
 // found or read for any other reason than that there is none is an error.

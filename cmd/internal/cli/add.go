@@ -48,6 +48,7 @@ What is kept permits nothing by itself: the rule says whose counts.`,
 type addition struct {
 	data   []byte
 	digest lock.Digest
+	trust  [][]byte // what it was verified with
 	signer lock.Signer
 	said   lock.Digest       // of the statement
 	what   string            // predicate type
@@ -85,11 +86,16 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 		return err
 	}
 	of := st.sighting(name, flags.builtin())
-	bundles, old, err := st.atHand(name, entry, flags)
+	kept, err := st.kept(name)
 	if err != nil {
 		return err
 	}
-	if err := a.replaceLists(v, of, found, bundles); err != nil {
+	bundles, err := st.atHand(name, entry, flags)
+	if err != nil {
+		return err
+	}
+	bundles, old := slices.Concat(kept.bundles, bundles), kept.status
+	if err := a.replaceLists(kept.verifiers(v), of, found, bundles); err != nil {
 		return err
 	}
 	for _, x := range found.bundles {
@@ -125,20 +131,14 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 	return nil
 }
 
-// atHand returns all bundles of a server that were added, recorded or named, and
-// the status of certificates that was added.
-func (s *store) atHand(server string, entry *lock.Server, flags *trustFlags) (bundles, status [][]byte, err error) {
+// atHand returns the bundles of a server that are recorded or named.
+func (s *store) atHand(server string, entry *lock.Server, flags *trustFlags) ([][]byte, error) {
 	recorded, _, err := s.recordedBundles(entry)
 	if err != nil {
-		return nil, nil, err
-	}
-	added, err := s.added(server)
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	named, err := readBundles(flags.bundles, nextFor(s.path, "add", server, "RELEASE.sigstore.json"))
-	bundles, status = apart(added)
-	return slices.Concat(bundles, recorded, named), status, err
+	return slices.Concat(recorded, named), err
 }
 
 // A given is a status in a place, which is verified when all bundles are.
@@ -175,6 +175,7 @@ func (a *app) readAdditions(ctx context.Context, v *verify.Verifier, server stri
 			if err != nil {
 				return nil, nil, notAdded(place, err)
 			}
+			x.trust = neededFor(v, b)
 			x.place = lock.Visible(withoutSecretsIfURL(place))
 			found.bundles = append(found.bundles, x)
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -18,22 +17,26 @@ import (
 // addedPath is the folder of a server's added evidence.
 func addedPath(server string) string { return filepath.Join(evidenceDir, kit.Folder(server)) }
 
-// keep writes what was added, and removes what that stands in place of.
+// keep writes what was added and what it was verified with, and removes what it
+// stands in place of.
 func (s *store) keep(server string, found *additions) error {
-	var files [][]byte
+	var files []kit.Added
 	for _, x := range found.bundles {
-		files = append(files, x.data)
+		files = append(files, kit.Added{Data: x.data})
+		for _, t := range x.trust {
+			files = append(files, kit.Added{Data: t, Trust: true})
+		}
 	}
 	for _, x := range found.status {
-		files = append(files, x.data)
+		files = append(files, kit.Added{Data: x.data})
 	}
 	return s.exclusive(func() error { return s.writeAdded(kit.Folder(server), files, found.replaced...) })
 }
 
-// writeAdded writes evidence that a folder does not have yet, by its digest, all
-// of it or none if it is too much, and removes what is replaced. No other process
-// may write meanwhile.
-func (s *store) writeAdded(folder string, files [][]byte, replaced ...lock.Digest) error {
+// writeAdded writes files that a folder does not have yet, by their digests, all
+// of them or none if it is too much, and removes the evidence that is replaced.
+// What it was verified with stays. No other process may write meanwhile.
+func (s *store) writeAdded(folder string, files []kit.Added, replaced ...lock.Digest) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -50,7 +53,7 @@ func (s *store) writeAdded(folder string, files [][]byte, replaced ...lock.Diges
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(fresh)) {
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(fresh))) { // trust before what needs it
 		if err := writeFile(s.root, filepath.Join(path, name), fresh[name], 0o644); err != nil {
 			return err
 		}
@@ -65,24 +68,38 @@ func (s *store) writeAdded(folder string, files [][]byte, replaced ...lock.Diges
 
 // planAdded returns which files are to be written to a folder, by their names,
 // and which are to be removed. Too much is an error.
-func (s *store) planAdded(folder string, files [][]byte, replaced ...lock.Digest) (fresh map[string][]byte, gone []string, err error) {
-	kept, err := s.addedNames(folder)
+func (s *store) planAdded(folder string, files []kit.Added, replaced ...lock.Digest) (fresh map[string][]byte, gone []string, err error) {
+	there, err := s.addedNames(folder)
 	if err != nil {
 		return nil, nil, err
 	}
 	fresh = map[string][]byte{}
-	for _, data := range files {
-		if name := contentName(sha256.Sum256(data)); !slices.Contains(kept, name) {
-			fresh[name] = data
+	for _, f := range files {
+		if name := f.Base(); !slices.Contains(there, name) {
+			fresh[name] = f.Data
 		}
 	}
-	gone = slices.DeleteFunc(slices.Clone(kept), func(name string) bool {
+	gone = slices.DeleteFunc(slices.Clone(there), func(name string) bool {
 		return !slices.ContainsFunc(replaced, func(d lock.Digest) bool { return name == contentName(d) })
 	})
-	if n := len(kept) - len(gone) + len(fresh); n > lock.MaxBundles {
-		return nil, nil, tooMuchAdded(filepath.Join(evidenceDir, folder), n)
+	after := slices.DeleteFunc(there, func(name string) bool { return slices.Contains(gone, name) })
+	return fresh, gone, checkAdded(folder, slices.AppendSeq(after, maps.Keys(fresh)))
+}
+
+// checkAdded reports too many files of a kind.
+func checkAdded(folder string, names []string) error {
+	for _, prefix := range []string{kit.EvidencePrefix, kit.TrustPrefix} {
+		n := 0
+		for _, name := range names {
+			if strings.HasPrefix(name, prefix) {
+				n++
+			}
+		}
+		if n > lock.MaxBundles {
+			return tooMuchAdded(filepath.Join(evidenceDir, folder), n)
+		}
 	}
-	return fresh, gone, nil
+	return nil
 }
 
 func tooMuchAdded(path string, n int) error {
@@ -111,35 +128,41 @@ func (s *store) addedNames(name string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "sha256-") && !strings.HasSuffix(e.Name(), ".tmp") {
+		known := strings.HasPrefix(e.Name(), kit.EvidencePrefix) || strings.HasPrefix(e.Name(), kit.TrustPrefix)
+		if known && !strings.HasSuffix(e.Name(), ".tmp") {
 			names = append(names, e.Name())
 		}
 	}
-	if len(names) > lock.MaxBundles || len(entries) > most {
+	if len(entries) > most {
 		return nil, tooMuchAdded(filepath.Join(evidenceDir, name), len(entries))
 	}
 	slices.Sort(names)
-	return names, nil
+	return names, checkAdded(name, names)
 }
 
-// added reads the evidence that was added for a server.
-func (s *store) added(server string) ([][]byte, error) {
-	names, err := s.addedNames(kit.Folder(server))
+// added reads the files that were added for a server.
+func (s *store) added(server string) ([]kit.Added, error) {
+	folder := kit.Folder(server)
+	names, err := s.addedNames(folder)
 	if err != nil {
 		return nil, err
 	}
-	var bundles [][]byte
+	var files []kit.Added
 	for _, name := range names {
 		path := filepath.Join(addedPath(server), name)
 		f, err := openRegular(s.root, path)
 		if err != nil {
 			return nil, err
 		}
-		data, err := s.content(f, path, lock.MaxBundle)
-		if err != nil {
+		x := kit.Added{Folder: folder, Trust: strings.HasPrefix(name, kit.TrustPrefix)}
+		limit := int64(lock.MaxBundle)
+		if x.Trust {
+			limit = maxTrustFile
+		}
+		if x.Data, err = s.content(f, path, limit); err != nil {
 			return nil, err
 		}
-		bundles = append(bundles, data)
+		files = append(files, x)
 	}
-	return bundles, nil
+	return files, nil
 }

@@ -14,8 +14,9 @@ func (x addition) isList() bool { return x.list.Number > 0 }
 
 // replaceLists checks that the revocation lists among the additions are the
 // newest that were seen of their signers, and finds those that they stand in
-// place of among the bundles that are there.
-func (a *app) replaceLists(v *verify.Verifier, of sighting, found *additions, bundles [][]byte) error {
+// place of among the bundles that are there, as far as one of vs knows who signed
+// them.
+func (a *app) replaceLists(vs []*verify.Verifier, of sighting, found *additions, bundles [][]byte) error {
 	if !slices.ContainsFunc(found.bundles, addition.isList) {
 		return nil
 	}
@@ -25,8 +26,13 @@ func (a *app) replaceLists(v *verify.Verifier, of sighting, found *additions, bu
 	}
 	var old []addition
 	for _, data := range bundles {
-		if x, err := a.verifyAddition(v, of.server, data); err == nil && x.isList() {
-			old = append(old, x)
+		for _, v := range vs {
+			if x, err := a.verifyAddition(v, of.server, data); err == nil {
+				if x.isList() {
+					old = append(old, x)
+				}
+				break
+			}
 		}
 	}
 	for i, x := range found.bundles {

@@ -78,18 +78,6 @@ func statusHint(r verify.Reason) string {
 	return "nothing was kept; fetch it again from the issuer"
 }
 
-// apart splits what was added for a server.
-func apart(added [][]byte) (bundles, status [][]byte) {
-	for _, data := range added {
-		if isStatus(data) {
-			status = append(status, data)
-		} else {
-			bundles = append(bundles, data)
-		}
-	}
-	return bundles, status
-}
-
 func (x addedStatus) text(w io.Writer) {
 	s := x.says
 	fmt.Fprintf(w, "added    %s  %s by %s, good from %s to %s\n", x.digest, s.Kind, s.Issuer, rfc3339(s.From), rfc3339(s.Till))

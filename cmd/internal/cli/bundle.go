@@ -37,8 +37,8 @@ func (a *app) packCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pack --out FILE",
 		Short: "Put the lockfile and the evidence it names into one file",
-		Long: `Put the lockfile and the bundles, keys and roots that it names into one file, a
-tar archive. The same files are always the same bytes. Policies, keys and roots
+		Long: `Put the lockfile, the bundles, keys and roots that it names and what was added for
+its servers into one file, a tar archive. The same files are always the same bytes. Policies, keys and roots
 that say who may sign are only in it if --authority names them; a policy brings
 the files that it names.`,
 		Example: `  mcpsign bundle pack --out kit.tar
@@ -104,9 +104,7 @@ func (a *app) pack(out string, authority []string) error {
 		if err != nil {
 			return err
 		}
-		for _, data := range added {
-			k.Added = append(k.Added, kit.Added{Folder: kit.Folder(name), Data: data})
-		}
+		k.Added = append(k.Added, added...)
 	}
 	for _, name := range authority {
 		files, err := readAuthority(name)
@@ -210,7 +208,8 @@ type (
 		Digest    string       `json:"digest"`
 		Lockfile  lockfileDoc  `json:"lockfile"`
 		Evidence  []contentDoc `json:"evidence"`
-		Added     []contentDoc `json:"added,omitempty"` // bundles that were added for servers
+		Added     []contentDoc `json:"added,omitempty"` // evidence that was added for servers
+		Trust     []contentDoc `json:"trust,omitempty"` // what that was verified with
 		Authority []carriedDoc `json:"authority"`
 	}
 	contentDoc struct {
@@ -250,6 +249,10 @@ func kitDocument(name string, data []byte, k *kit.Kit) (*kitDoc, error) {
 		d.Evidence = append(d.Evidence, contentDocument(e))
 	}
 	for _, x := range k.Added {
+		if x.Trust {
+			d.Trust = append(d.Trust, contentDocument(x.Data))
+			continue
+		}
 		d.Added = append(d.Added, contentDocument(x.Data))
 	}
 	for _, f := range k.Authority {
@@ -271,6 +274,9 @@ func (d *kitDoc) text(w io.Writer, otherwise string) {
 	}
 	for _, e := range d.Added {
 		fmt.Fprintf(w, "added      %s  %d bytes\n", e.Digest, e.Size)
+	}
+	for _, e := range d.Trust {
+		fmt.Fprintf(w, "trust      %s  %d bytes\n", e.Digest, e.Size)
 	}
 	for _, f := range d.Authority {
 		fmt.Fprintf(w, "authority  %s  %s%s\n", f.Digest, f.Name, unpackedTo(f.Path, otherwise))

@@ -19,6 +19,7 @@ type judgement struct {
 	server    string
 	sighted   sighting    // by what is remembered
 	here      sighting    // by what is held
+	verb      string      // that asks
 	source    string      // as the user wrote it, for the next command; empty for the lockfile itself
 	launch    lock.Source // how the server was launched
 	bundles   []string    // files that were named
@@ -64,16 +65,23 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		return nil, err
 	}
 	j := &judgement{server: name, source: q.source.String(), bundles: q.flags.bundles, app: a, flags: strings.TrimSpace(q.flags.words() + " " + a.headerWords(q.source)), folder: filepath.Dir(s.path), entry: entry, listing: q.listing}
-	if j.verifier, err = q.flags.verifier(s, name, entry); err != nil {
+	kept, err := s.kept(name)
+	if err != nil {
+		return nil, err
+	}
+	if j.verifier, err = q.flags.verifier(s, name, entry, kept.keys...); err != nil {
 		return nil, err
 	}
 	if entry == nil && len(s.file.Servers) > 0 {
 		j.unpinned, j.misnamed = s.notPinned(name), s.misnamed(name) != ""
 	}
 	j.sighted, j.here = s.sighting(name, q.flags.builtin()), s.sighting(name, true)
-	request := verify.Request{Server: name, Lock: entry, At: a.Now(), Revocations: q.flags.lists}
-	if request.Bundles, request.Status, err = j.evidenceOf(s, q); err != nil {
+	request := verify.Request{Server: name, Lock: entry, At: a.Now(), Revocations: q.flags.lists, Kept: kept.bundles, KeptTrust: kept.trust, Status: kept.status}
+	if request.Bundles, err = j.evidenceOf(s, q); err != nil {
 		return nil, err
+	}
+	if !q.compare && len(q.flags.bundles) > 0 {
+		request.Kept = slices.DeleteFunc(slices.Clone(kept.bundles), func(b []byte) bool { return !isRevocation(b) })
 	}
 	got := q.fetched
 	if j.listing == nil {
@@ -149,28 +157,20 @@ func (j *judgement) withoutState(code ExitCode) (alone ExitCode, changed bool) {
 	return alone, alone != code
 }
 
-// evidenceOf returns the bundles and the status of certificates for a question.
-// What was kept comes first: it may forbid what else is named.
-func (j *judgement) evidenceOf(s *store, q query) (bundles, status [][]byte, err error) {
+// evidenceOf returns the bundles for a question that the lockfile records and that
+// are named.
+func (j *judgement) evidenceOf(s *store, q query) ([][]byte, error) {
 	named, err := readBundles(q.flags.bundles, j.verifyCommand())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var recorded [][]byte
 	if q.compare && !q.approval || len(named) == 0 {
 		if recorded, j.missing, err = s.recordedBundles(j.entry); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	added, err := s.added(j.server)
-	if err != nil {
-		return nil, nil, err
-	}
-	kept, status := apart(added)
-	if !q.compare && len(named) > 0 {
-		kept = slices.DeleteFunc(kept, func(b []byte) bool { return !isRevocation(b) })
-	}
-	return slices.Concat(kept, recorded, named), status, nil
+	return slices.Concat(recorded, named), nil
 }
 
 // decide decides with the pins, or by the signatures of the source alone. A

@@ -217,7 +217,7 @@ func TestRevokingCRLStays(t *testing.T) {
 		"one.crl": list(30*time.Minute, old), "two.crl": list(time.Minute), "three.crl": list(time.Second, old)})
 	kept := func(want int) {
 		t.Helper()
-		files, err := filepath.Glob(filepath.Join(addedPath("weather"), "*"))
+		files, err := filepath.Glob(filepath.Join(addedPath("weather"), "sha256-*"))
 		if err != nil || len(files) != want {
 			t.Errorf("%d files are kept, %v, want %d", len(files), err, want)
 		}

@@ -186,7 +186,7 @@ func (a *app) writeLock(st *store, j *judgement, pinned *lock.Server, content []
 		if !same(now.file.Find(pinned.Name), j.entry) {
 			return fail(ExitInternal, fmt.Errorf("%s was changed by another process", pinned.Name), "look at it again")
 		}
-		if err := now.writeAdded(kit.Folder(pinned.Name), j.supporting(pinned)); err != nil {
+		if err := now.writeAdded(kit.Folder(pinned.Name), asAdded(j.supporting(pinned))); err != nil {
 			return err
 		}
 		now.file.Put(*pinned)
@@ -218,6 +218,15 @@ func (a *app) contentFor(j *judgement, pinned *lock.Server) ([][]byte, error) {
 		}
 	}
 	return content, nil
+}
+
+// asAdded returns bundles as files of a folder of added evidence.
+func asAdded(bundles [][]byte) []kit.Added {
+	var files []kit.Added
+	for _, b := range bundles {
+		files = append(files, kit.Added{Data: b})
+	}
+	return files
 }
 
 // supporting returns the approvals and attestations that count for what is

@@ -202,7 +202,10 @@ func (j *judgement) behind() bool {
 func (j *judgement) trustHint(err error) string {
 	var clock *verify.ClockError
 	var list *verify.ListError
+	var kept *verify.KeptError
 	switch {
+	case errors.As(err, &kept):
+		return j.keptHint(kept)
 	case errors.As(err, &clock):
 		return "set the clock of this machine"
 	case j.formatHint() != "":

@@ -105,7 +105,7 @@ func TestRefreshLimits(t *testing.T) {
 	for range 3 {
 		u.must(ExitYes, "add", "weather", "--refresh", "--policy", "policy.yaml")
 	}
-	kept, err := filepath.Glob(filepath.Join(addedPath("weather"), "*"))
+	kept, err := filepath.Glob(filepath.Join(addedPath("weather"), "sha256-*"))
 	if err != nil || len(kept) != 2 {
 		t.Errorf("%d files are kept, want a bundle and a list: %v", len(kept), err)
 	}

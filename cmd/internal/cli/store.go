@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcpsign/mcpsign/internal/certchain"
@@ -123,7 +124,7 @@ func (s *store) content(f *os.File, path string, limit int64) ([]byte, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
-	named := func(data []byte) bool { return contentName(sha256.Sum256(data)) == filepath.Base(path) }
+	named := func(data []byte) bool { return strings.HasSuffix(path, "-"+lock.Digest(sha256.Sum256(data)).Hex()) }
 	if rewritten(data, named) {
 		whole := filepath.Join(filepath.Dir(s.path), path)
 		return nil, fail(ExitInvalid, fmt.Errorf("the line ends of %s were rewritten as CRLF: its content is not what its name says", whole), mendEvidenceHint(s.path, whole))

@@ -226,9 +226,10 @@ func (t *trustFlags) readAll() error {
 }
 
 // verifier returns a verifier for a server, with the trust that the lockfile
-// records for it. Servers with the same trust share one, and with it what was
+// records for it and the keys that were kept: who may sign is named by digest, so
+// that a key's bytes bring no authority. Servers with the same trust share one, and with it what was
 // verified.
-func (t *trustFlags) verifier(s *store, name string, entry *lock.Server) (*verify.Verifier, error) {
+func (t *trustFlags) verifier(s *store, name string, entry *lock.Server, kept ...verify.TrustedKey) (*verify.Verifier, error) {
 	policy, trust, err := t.load(name)
 	if err != nil {
 		return nil, err
@@ -236,6 +237,13 @@ func (t *trustFlags) verifier(s *store, name string, entry *lock.Server) (*verif
 	found, err := s.addRecorded(&trust, entry, policy == nil && len(t.also) == 0)
 	if err != nil {
 		return nil, err
+	}
+	for _, k := range kept {
+		digest, err := verify.KeyID(k.Key)
+		if err != nil {
+			return nil, fail(ExitTrust, fmt.Errorf("key kept in %s: %w", addedPath(name), err), "restore "+evidenceDir+" from version control")
+		}
+		trust.Keys, found = append(trust.Keys, k), append(found, "key:"+digest.Hex())
 	}
 	id := strings.Join(found, " ")
 	if t.rules == nil && len(t.ids) > 0 {

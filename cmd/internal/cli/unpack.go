@@ -96,11 +96,11 @@ func (a *app) unpack(name string, digests []string, dir string) error {
 	return a.emit(form{document: func() any { return doc }, text: func(w io.Writer) { doc.text(w, "  left out") }})
 }
 
-// addedOf returns what a kit has of added evidence, by its folder.
-func addedOf(k *kit.Kit) map[string][][]byte {
-	added := make(map[string][][]byte)
+// addedOf returns what a kit has of added files, by their folder.
+func addedOf(k *kit.Kit) map[string][]kit.Added {
+	added := make(map[string][]kit.Added)
 	for _, x := range k.Added {
-		added[x.Folder] = append(added[x.Folder], x.Data)
+		added[x.Folder] = append(added[x.Folder], x)
 	}
 	return added
 }

@@ -37,19 +37,27 @@ func TestAdded(t *testing.T) {
 		t.Errorf("named %s", name)
 	}
 
+	trust := kit.Added{Folder: kit.Folder("weather"), Data: []byte(approval), Trust: true}
+	k.Added = append(k.Added, trust)
+	if got, err = kit.Parse(format(t, k)); err != nil || len(got.Added) != 3 || !got.Added[2].Trust || got.Added[0].Trust || got.Added[2].Name() != trust.Name() {
+		t.Errorf("with trust: %+v, %v", got, err)
+	}
+	trust.Data = []byte(strings.Repeat("x", kit.MaxFile+1))
+
 	var many []kit.Added
 	for i := range lock.MaxBundles + 1 {
 		many = append(many, added("weather", fmt.Sprint(i)))
 	}
 	for what, x := range map[string][]kit.Added{
-		"another server": {added("radar", approval)},
-		"no server":      {{Folder: "for-000000000000", Data: []byte(approval)}},
-		"no folder":      {{Data: []byte(approval)}},
-		"above":          {{Folder: "../etc", Data: []byte(approval)}},
-		"twice":          {added("weather", approval), added("weather", approval)},
-		"empty":          {added("weather", "")},
-		"too large":      {added("weather", strings.Repeat("x", lock.MaxBundle+1))},
-		"too many":       many,
+		"another server":  {added("radar", approval)},
+		"no server":       {{Folder: "for-000000000000", Data: []byte(approval)}},
+		"no folder":       {{Data: []byte(approval)}},
+		"above":           {{Folder: "../etc", Data: []byte(approval)}},
+		"twice":           {added("weather", approval), added("weather", approval)},
+		"empty":           {added("weather", "")},
+		"too large":       {added("weather", strings.Repeat("x", lock.MaxBundle+1))},
+		"too many":        many,
+		"trust too large": {trust},
 	} {
 		k := whole(t)
 		k.Added = x

@@ -4,6 +4,7 @@
 // A kit is a tar archive (POSIX.1-1988 ustar) of regular files:
 //
 //	.mcpsign/for-ID/sha256-HEX   what was added for a server of the lockfile, if anything: bundles, revocation lists (DER), OCSP responses (DER)
+//	.mcpsign/for-ID/trust-HEX    each key, certificate and trusted root that these were verified with
 //	.mcpsign/sha256-HEX          each bundle, key and root that the lockfile names, by its SHA-256
 //	authority/NAME               policies, keys and roots that whoever packed the kit named, if any
 //	mcpsign.lock.json            the lockfile
@@ -18,10 +19,10 @@
 // SHA-256 of a kit says all that is in it, and any tar program unpacks one.
 //
 // A file is not empty and has at most 4 MiB, an added one 1 MiB, the lockfile at
-// most 64 MiB, the kit at most 256 MiB, with at most 64 files of authority and 64
-// added ones a server. NAME has 1 to 64
-// letters, digits and ._- of ASCII, the first and the last a letter or digit;
-// no two are the same but for the case.
+// most 64 MiB, the kit at most 256 MiB, with at most 64 files of authority, and of a
+// server 64 added ones and 64 they were verified with. NAME has 1 to 64 letters,
+// digits and ._- of ASCII, the first and the last a letter or digit; no two are the
+// same but for the case.
 //
 // No signature is checked here, and the kit brings no authority: whoever
 // unpacks it says by digest which of its files may decide something.
@@ -33,6 +34,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpsign/mcpsign/lock"
@@ -62,10 +64,13 @@ type Kit struct {
 }
 
 // An Added is evidence that was added for a server: a bundle, or a revocation
-// list or OCSP response about its certificates.
+// list or OCSP response about its certificates. With Trust it is what such was
+// verified with: a key (PKIX DER), a certificate (DER) or a Sigstore trusted root
+// (JSON).
 type Added struct {
 	Folder string // Folder of the server's name
 	Data   []byte
+	Trust  bool
 }
 
 // Folder returns the folder, in the one of the evidence, of the bundles that
@@ -74,10 +79,23 @@ func Folder(server string) string {
 	return "for-" + lock.Digest(sha256.Sum256([]byte(server))).Hex()[:12]
 }
 
-// Name returns where the bundle lies beside the lockfile, with slashes.
-func (a Added) Name() string {
-	return ".mcpsign/" + a.Folder + "/sha256-" + lock.Digest(sha256.Sum256(a.Data)).Hex()
+// Prefixes of the names of added files.
+const (
+	EvidencePrefix = "sha256-"
+	TrustPrefix    = "trust-"
+)
+
+// Base returns the name of the file in its folder.
+func (a Added) Base() string {
+	prefix := EvidencePrefix
+	if a.Trust {
+		prefix = TrustPrefix
+	}
+	return prefix + lock.Digest(sha256.Sum256(a.Data)).Hex()
 }
+
+// Name returns where the file lies beside the lockfile, with slashes.
+func (a Added) Name() string { return ".mcpsign/" + a.Folder + "/" + a.Base() }
 
 // A File is a file of authority.
 type File struct {
@@ -171,8 +189,9 @@ func (k *Kit) checkAdded() error {
 			return fmt.Errorf("%s is there twice", name)
 		}
 		there[name] = true
-		if counts[a.Folder]++; counts[a.Folder] > lock.MaxBundles {
-			return fmt.Errorf("%s has more than %d bundles", a.Folder, lock.MaxBundles)
+		kind := a.Folder + "/" + strconv.FormatBool(a.Trust)
+		if counts[kind]++; counts[kind] > lock.MaxBundles {
+			return fmt.Errorf("%s has more than %d files of a kind", a.Folder, lock.MaxBundles)
 		}
 	}
 	return nil
@@ -219,9 +238,9 @@ func (k *Kit) add(m *member) (err error) {
 			return fmt.Errorf("its SHA-256 is %s", d.Hex())
 		}
 		k.Evidence = append(k.Evidence, m.data)
-	case addedMember:
+	case addedMember, trustMember:
 		folder, _, _ := strings.Cut(strings.TrimPrefix(m.name, ".mcpsign/"), "/")
-		a := Added{folder, m.data}
+		a := Added{folder, m.data, m.kind == trustMember}
 		if a.Name() != m.name {
 			return fmt.Errorf("its SHA-256 is %s", lock.Digest(sha256.Sum256(m.data)).Hex())
 		}

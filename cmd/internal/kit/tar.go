@@ -77,13 +77,15 @@ type kind int
 const (
 	evidenceMember kind = iota + 1
 	addedMember
+	trustMember
 	authorityMember
 	lockMember
 )
 
 var (
 	evidenceName = regexp.MustCompile(`^` + regexp.QuoteMeta(evidencePrefix) + `[0-9a-f]{64}$`)
-	addedName    = regexp.MustCompile(`^` + regexp.QuoteMeta(addedPrefix) + `[0-9a-f]{12}/sha256-[0-9a-f]{64}$`)
+	addedName    = regexp.MustCompile(`^` + regexp.QuoteMeta(addedPrefix) + `[0-9a-f]{12}/` + EvidencePrefix + `[0-9a-f]{64}$`)
+	trustName    = regexp.MustCompile(`^` + regexp.QuoteMeta(addedPrefix) + `[0-9a-f]{12}/` + TrustPrefix + `[0-9a-f]{64}$`)
 )
 
 // classify returns the kind of a member and how many bytes it can have.
@@ -96,6 +98,9 @@ func classify(name string) (kind, int, error) {
 	}
 	if addedName.MatchString(name) {
 		return addedMember, lock.MaxBundle, nil
+	}
+	if trustName.MatchString(name) {
+		return trustMember, MaxFile, nil
 	}
 	if base, ok := strings.CutPrefix(name, authorityPrefix); ok {
 		return authorityMember, MaxFile, CheckName(base)
