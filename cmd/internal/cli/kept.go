@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"crypto/x509"
 	"fmt"
@@ -124,5 +125,13 @@ func (j *judgement) keptHint(e *verify.KeptError) string {
 	if len(flags) == 0 {
 		return "the files given do not know who signed or stamped it; look at it: mcpsign inspect " + quoteWords(j.kept(e.Bundle, addedPath(j.server)))
 	}
-	return "give what it was verified with when it was added: " + j.command(j.app.command, append(flags, j.source)...)
+	if j.sighted != j.here {
+		return "give what it was verified with when it was added: " + j.command(j.app.command, append(flags, j.source)...)
+	}
+	// The rule of the lockfile takes no roots, but for a bundle that is named.
+	file := quoteWords(j.kept(e.Bundle, addedPath(j.server)))
+	if isRevocation(j.request.Kept[i]) {
+		return "add it again with what it was verified with: " + j.command("add", append([]string{file}, flags...)...)
+	}
+	return "approve it with what it was verified with: " + j.command("approve", append(flags, "--bundle", file, cmp.Or(j.source, "SOURCE"))...)
 }
