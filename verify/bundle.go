@@ -45,6 +45,19 @@ func (m *material) verify(data []byte, d *domain) checked {
 	leaf := b.content.Certificate()
 	c := checked{pki: leaf != nil && !isKeyless(leaf)}
 	c.evidence, c.bad = m.verifyEntity(b, data, d)
+	for _, other := range m.others {
+		if c.bad == nil {
+			break
+		}
+		e, no := other.verifyEntity(b, data, d.under(other))
+		// A root that knows what signed says more than one that does not.
+		if no == nil || c.bad.reason == TrustMissing && no.reason != TrustMissing {
+			c.evidence, c.bad = e, no
+		}
+	}
+	if c.evidence != nil && c.evidence.domain != nil {
+		c.evidence.domain = d
+	}
 	return c
 }
 
@@ -138,7 +151,7 @@ func run(b *entity, material sgroot.TrustedMaterial, log bool, policy sgverify.P
 		}
 		options = append(options, sgverify.WithNoObserverTimestamps())
 	}
-	if log && len(material.CTLogs()) > 0 {
+	if leaf := b.content.Certificate(); leaf != nil && isKeyless(leaf) && len(material.CTLogs()) > 0 {
 		options = append(options, sgverify.WithSignedCertificateTimestamps(1))
 	}
 	v, err := sgverify.NewVerifier(material, options...)
@@ -202,7 +215,7 @@ func (m *material) verifyKeyless(b *entity, e *evidence) (*sgverify.Verification
 		return nil, &badEvidence{reason: BadSignature, err: err}
 	}
 	e.trust = []lock.Digest{m.rootDigest}
-	result, err := run(b, m.sigstoreAndTSAs(), true, sgverify.WithoutIdentitiesUnsafe())
+	result, err := run(b, m.sigstoreAndTSAs(), !m.withoutLog, sgverify.WithoutIdentitiesUnsafe())
 	if err != nil {
 		more := &supplied{TrustedMaterial: m.sigstoreAndTSAs()}
 		unknown := more.supply(b)
@@ -210,7 +223,7 @@ func (m *material) verifyKeyless(b *entity, e *evidence) (*sgverify.Verification
 			unknown = no
 		}
 		return nil, failed(err, unknown, func() error {
-			_, err := run(b, more, true, sgverify.WithoutIdentitiesUnsafe())
+			_, err := run(b, more, !m.withoutLog, sgverify.WithoutIdentitiesUnsafe())
 			return err
 		})
 	}

@@ -184,10 +184,14 @@ func (v *Verifier) signed(id lock.Digest, data []byte, ps []*principal) (*eviden
 
 // outcome returns what a bundle is to a principal.
 func (v *Verifier) outcome(id lock.Digest, data []byte, p *principal) checked {
+	m, d := v.material, v.material.domain
 	if p.domain != nil {
-		return v.check(id, data, p.domain)
+		d = p.domain
 	}
-	return v.check(id, data, v.material.domain)
+	if p.material != nil {
+		m = p.material
+	}
+	return v.checkWith(id, data, m, d)
 }
 
 // by returns the evidence that one of ps gave with a bundle, or why it is none

@@ -27,6 +27,8 @@ import (
 //	    x509: {roots: [acme-root.pem], san: "uri:https://acme.example/release", tsaRoots: [tsa.pem], crls: [acme.crl],
 //	           status: required, time: timestamp}   # see below
 //	    key: {file: acme.pub, notBefore: 2026-01-01T00:00:00Z, notAfter: 2027-06-30T00:00:00Z}   # or a list
+//	    trustedRoot: acme-trusted-root.json   # of Sigstore, for keyless: no others count; several as JSON lines are tried one by one
+//	    withoutLog: "no log runs here"    # with trustedRoot: a timestamp is enough; the reason is required
 //	    evidence: [log, timestamp]        # what a signature must have: an entry in a log, an RFC 3161 timestamp
 //	revokers: [acme-security]             # who may revoke what others signed
 //	rules:
@@ -128,7 +130,10 @@ type namedPublisher struct {
 	keyless     []Identity
 	x509        *x509Form
 	keys        []keyForm
-	log, stamps bool // minimum evidence
+	log, stamps bool          // minimum evidence
+	root        fileReference // of Sigstore: no others count; empty if they do
+	rootData    []byte        // its content; nil until With
+	withoutLog  string        // the reason why a timestamp is enough
 }
 
 // Limits of the lists of a policy, besides that of its bytes.

@@ -17,7 +17,7 @@ const MaxPolicyFile = 8 << 20
 
 // Files returns the paths of the files that p names, sorted: relative to the
 // policy's folder, below it, with slashes. They are certificates and public
-// keys in PEM, and revocation lists in PEM or DER.
+// keys in PEM, revocation lists in PEM or DER, and Sigstore trusted roots.
 func (p *Policy) Files() []string {
 	paths := make(map[string]bool)
 	for _, b := range p.publishers {
@@ -35,6 +35,9 @@ func (b *namedPublisher) files() []fileReference {
 	}
 	for _, k := range b.keys {
 		refs = append(refs, k.fileReference)
+	}
+	if b.root.path != "" {
+		refs = append(refs, b.root)
 	}
 	return refs
 }
@@ -71,6 +74,9 @@ func (p *Policy) missing() string {
 				return k.path
 			}
 		}
+		if b.root.path != "" && b.rootData == nil {
+			return b.root.path
+		}
 	}
 	return ""
 }
@@ -102,6 +108,19 @@ func (b *namedPublisher) load(l fileLoader) error {
 			return err
 		}
 	}
+	if b.root.path == "" {
+		return nil
+	}
+	data, err := l.data(b.root)
+	if err != nil {
+		return err
+	}
+	for _, one := range splitRoots(data) {
+		if _, err := parseRoot(one); err != nil {
+			return l.fail(b.root, err)
+		}
+	}
+	b.rootData = data
 	return nil
 }
 

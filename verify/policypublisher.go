@@ -74,6 +74,12 @@ func (p *policyParser) publisher(name string, node ast.Node) (*namedPublisher, e
 				b.keys = append(b.keys, k)
 				return err
 			})
+		case "trustedRoot":
+			b.root, err = p.file(value)
+		case "withoutLog":
+			if b.withoutLog, err = p.string(value); err == nil && strings.TrimSpace(b.withoutLog) == "" {
+				err = p.fail(value, "withoutLog needs the reason why no transparency log is asked for")
+			}
 		case "evidence":
 			err = p.evidence(value, b)
 		default:
@@ -83,6 +89,13 @@ func (p *policyParser) publisher(name string, node ast.Node) (*namedPublisher, e
 	})
 	if err == nil && len(b.keyless) == 0 && b.x509 == nil && len(b.keys) == 0 {
 		err = p.fail(node, "publisher %s has none of keyless, x509 and key", name)
+	}
+	switch {
+	case err != nil:
+	case b.root.path != "" && len(b.keyless) == 0:
+		err = p.fail(node, "publisher %s has trustedRoot, which goes with keyless", name)
+	case b.withoutLog != "" && b.root.path == "":
+		err = p.fail(node, "publisher %s has withoutLog, which goes with a trustedRoot of its own", name)
 	}
 	return b, err
 }

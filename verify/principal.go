@@ -17,6 +17,7 @@ type principal struct {
 	publisher bool          // a publisher that the policy names: all its identities, certificates and keys are one party
 	servers   []pattern     // none: any
 	domain    *domain       // a publisher's own PKI, nil for that of Trust
+	material  *material     // with a publisher's own trusted roots, nil for those of Trust
 	log       bool          // what a signature must have besides
 	stamps    bool
 }
@@ -101,6 +102,15 @@ func newRuleset(p *Policy, m *material) (*ruleset, error) {
 			var err error
 			if one.domain, err = m.newPublisherDomain(b.x509); err != nil {
 				return nil, err
+			}
+		}
+		if b.rootData != nil {
+			var err error
+			if one.material, err = m.newPublisherMaterial(b); err != nil {
+				return nil, err
+			}
+			if one.domain != nil {
+				one.domain = one.domain.under(one.material)
 			}
 		}
 		set.byName[name] = one

@@ -23,8 +23,13 @@ import (
 // Trust is the material that signatures are checked with. It says nothing
 // about who may sign: that is the policy's.
 type Trust struct {
-	SigstoreRoot []byte // Sigstore trusted_root.json, for keyless signatures, their logs and timestamps
-	Keys         []TrustedKey
+	// SigstoreRoot is a Sigstore trusted_root.json, for keyless signatures, their
+	// logs and timestamps, or several as JSON lines; SigstoreRoots are more of
+	// them. A bundle verifies wholly under one of them, never under a union.
+	SigstoreRoot  []byte
+	SigstoreRoots [][]byte
+
+	Keys []TrustedKey
 
 	// Roots are the certificate authorities of private PKI, and TSAs those of RFC
 	// 3161 timestamps. What another one of the same list has issued is not trusted by
@@ -86,6 +91,8 @@ type material struct {
 	sgroot.BaseTrustedMaterial
 	sigstore   *sgroot.TrustedRoot // nil if there is none
 	rootDigest lock.Digest         // of the trusted root's bytes
+	others     []*material         // the same with another trusted root each
+	withoutLog bool                // a keyless signature counts with a timestamp alone
 	domain     *domain             // own PKI
 	tsas       []sgroot.TimestampingAuthority
 	keys       map[string]*trustedKey // by hint
@@ -111,19 +118,14 @@ func (k *trustedKey) mayUse(at time.Time) bool {
 
 func newMaterial(t Trust) (*material, error) {
 	m := &material{keys: make(map[string]*trustedKey), bytes: make(map[lock.Digest][]byte)}
-	if len(t.SigstoreRoot) > 0 {
-		root, err := sgroot.NewTrustedRootFromJSON(t.SigstoreRoot)
-		if err != nil {
-			return nil, &TrustError{clean("trusted root", err)}
-		}
-		m.sigstore, m.rootDigest = root, m.keep(t.SigstoreRoot)
-		m.tsas = append(m.tsas, root.TimestampingAuthorities()...)
-	}
 	if slices.Contains(t.TSAs, nil) {
 		return nil, &TrustError{errors.New("a root is no certificate")}
 	}
 	m.addTSAs(t.TSAs)
-	var err error
+	err := m.addRoots(append([][]byte{t.SigstoreRoot}, t.SigstoreRoots...)...)
+	if err != nil {
+		return nil, err
+	}
 	if m.domain, err = m.newDomain(t); err != nil {
 		return nil, err
 	}

@@ -51,11 +51,12 @@ type Verifier struct {
 	kept     int // bytes of the bundles in verified that are good
 }
 
-// An outcomeOf names what is kept: the outcome of a bundle, by its digest, in
-// one PKI.
+// An outcomeOf names what is kept: the outcome of a bundle, by its digest, under
+// trusted roots and in one PKI.
 type outcomeOf struct {
-	bundle lock.Digest
-	domain *domain
+	bundle   lock.Digest
+	material *material
+	domain   *domain
 }
 
 // A checked is the outcome for a bundle, which no request changes.
@@ -102,19 +103,24 @@ func (v *Verifier) Material(d lock.Digest) []byte { return v.material.bytes[d] }
 
 // check verifies a bundle, once for each PKI that matters; id is its digest.
 func (v *Verifier) check(id lock.Digest, data []byte, d *domain) checked {
-	if d != v.material.domain {
-		if c := v.check(id, data, v.material.domain); !c.pki {
+	return v.checkWith(id, data, v.material, d)
+}
+
+// checkWith is check under the trusted roots of m.
+func (v *Verifier) checkWith(id lock.Digest, data []byte, m *material, d *domain) checked {
+	if d != m.domain {
+		if c := v.checkWith(id, data, m, m.domain); !c.pki {
 			return c
 		}
 	}
-	at := outcomeOf{id, d}
+	at := outcomeOf{id, m, d}
 	v.mu.Lock()
 	c, ok := v.verified[at]
 	v.mu.Unlock()
 	if ok {
 		return c
 	}
-	c = v.material.verify(data, d)
+	c = m.verify(data, d)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.verified) >= maxCached || v.kept >= maxKept {
@@ -174,7 +180,26 @@ func (v *Verifier) anywhere(bundle []byte) checked {
 			c = v.check(id, bundle, d)
 		}
 	}
+	for _, m := range v.ownRoots() {
+		if !c.pki && c.bad != nil {
+			c = v.checkWith(id, bundle, m, m.domain)
+		}
+	}
 	return c
+}
+
+// ownRoots returns the material of the publishers with trusted roots of their
+// own, in order.
+func (v *Verifier) ownRoots() []*material {
+	var all []*material
+	for _, set := range v.sets {
+		for _, name := range slices.Sorted(maps.Keys(set.byName)) {
+			if m := set.byName[name].material; m != nil {
+				all = append(all, m)
+			}
+		}
+	}
+	return all
 }
 
 // domains returns the PKIs of the publishers, in order.

@@ -250,6 +250,9 @@ func missingHint(need verify.Material, policy bool) string {
 	case verify.TSARootsFile:
 		what, flag, member = "the certificates of the timestamp authority, root and intermediates,", "--tsa-roots", "x509.tsaRoots"
 	case verify.TrustedRootFile:
+		if policy {
+			return "get the newest Sigstore trusted_root.json that the publisher documents; its file is the trustedRoot of the publisher in the policy, or named with --trusted-root FILE"
+		}
 		return "get the Sigstore trusted_root.json that the publisher documents, the newest one, and name it: --trusted-root FILE"
 	}
 	if policy {

@@ -162,8 +162,8 @@ func (f *signerFlags) keyless(services sign.Services) (*sign.Signer, error) {
 	}
 	// What it is for, verifyOwn does. It is read here so that nothing is
 	// logged that can't be verified.
-	if _, err := readTrustedRoot(f.trustedRoot); err != nil {
-		return nil, fail(ExitTrust, err, "")
+	if err := readTrustedRoot(f.trustedRoot); err != nil {
+		return nil, err
 	}
 	data, err := readFile(f.token, maxTrustFile)
 	if err != nil {
@@ -178,15 +178,15 @@ func (f *signerFlags) keyless(services sign.Services) (*sign.Signer, error) {
 }
 
 // readTrustedRoot reads a trusted root that the new bundle can be checked with.
-func readTrustedRoot(name string) ([]byte, error) {
+func readTrustedRoot(name string) error {
 	data, err := readFile(name, maxTrustFile)
-	if err == nil && len(data) == 0 {
-		err = fmt.Errorf("trusted root %s is empty", lock.Visible(name))
-	}
 	if err == nil {
-		_, err = verify.New(nil, verify.Trust{SigstoreRoot: data})
+		err = checkTrustedRoot(data)
 	}
-	return data, err
+	if err != nil {
+		return fail(ExitTrust, fmt.Errorf("trusted root %s: %w", lock.Visible(name), withoutPath(err)), formatHint(err, name))
+	}
+	return nil
 }
 
 // certificates reads the leaf and the certificates above it.

@@ -198,8 +198,8 @@ func (s *store) addRecorded(trust *verify.Trust, server *lock.Server, builtin bo
 			case *x509.Certificate:
 				certs = append(certs, v)
 			case []byte:
-				if trust.SigstoreRoot == nil {
-					trust.SigstoreRoot = v
+				if trust.SigstoreRoot == nil && !slices.ContainsFunc(trust.SigstoreRoots, func(r []byte) bool { return bytes.Equal(r, v) }) {
+					trust.SigstoreRoots = append(trust.SigstoreRoots, v) // each bundle by the one it was verified with
 				}
 				added = append(added, "sigstore:"+d.Hex())
 			}

@@ -30,7 +30,7 @@ type trustFlags struct {
 	key         string
 	roots       string
 	tsaRoots    string
-	trustedRoot string
+	trustedRoot []string
 	signers     []string
 	policy      string
 	revocations []string
@@ -111,7 +111,7 @@ func (t *trustFlags) add(a *app, f *pflag.FlagSet) {
 	f.StringArrayVar(&t.signers, "signer", nil, "identity that must have signed: email:, uri:, github:, gitlab:, x509: or key: (repeatable)")
 	f.StringVar(&t.roots, "roots", "", "root certificates (PEM) for x509: signers, with intermediates if need be")
 	f.StringVar(&t.tsaRoots, "tsa-roots", "", "certificates (PEM) of timestamp authorities: roots, and the chains below them")
-	f.StringVar(&t.trustedRoot, "trusted-root", "", "Sigstore trusted_root.json for keyless signers")
+	f.StringArrayVar(&t.trustedRoot, "trusted-root", nil, "Sigstore trusted_root.json for keyless signers (repeatable: each bundle needs one)")
 	f.StringVar(&t.policy, "policy", "", "policy file; --key and --roots then only supply material")
 	f.StringArrayVar(&t.revocations, "revocations", nil, "file with revocation lists (bundles) to obey (repeatable)")
 	group(f, "Flags of trust", "bundle", "key", "signer", "roots", "tsa-roots", "trusted-root", "policy", "revocations")
@@ -132,7 +132,7 @@ func (t *trustFlags) words() string {
 	given("signer", t.signers...)
 	given("roots", t.roots)
 	given("tsa-roots", t.tsaRoots)
-	given("trusted-root", t.trustedRoot)
+	given("trusted-root", t.trustedRoot...)
 	given("revocations", t.revocations...)
 	given("bundle", t.bundles...)
 	return quoteWords(words)
@@ -157,7 +157,7 @@ func (t *trustFlags) restricting() error {
 	if err != nil || ruled || len(t.bundles) > 0 {
 		return err
 	}
-	for _, f := range []struct{ name, value string }{{"--roots", t.roots}, {"--tsa-roots", t.tsaRoots}, {"--trusted-root", t.trustedRoot}} {
+	for _, f := range []struct{ name, value string }{{"--roots", t.roots}, {"--tsa-roots", t.tsaRoots}, {"--trusted-root", strings.Join(t.trustedRoot, "")}} {
 		if f.value != "" {
 			return usage("say who must have signed: name a policy with --policy, or for a SOURCE an identity with --signer",
 				f.name+" restricts nothing by itself: without a policy or signer the lockfile says who must have signed, and with what that is checked")
@@ -179,6 +179,7 @@ func (t *trustFlags) load(name string) (*verify.Policy, verify.Trust, error) {
 	t.loaded.Do(func() { t.err = t.readAll() })
 	trust := t.trust
 	trust.Keys, trust.Roots, trust.TSAs = slices.Clone(trust.Keys), slices.Clone(trust.Roots), slices.Clone(trust.TSAs)
+	trust.SigstoreRoots = slices.Clone(trust.SigstoreRoots)
 	if t.err != nil || t.rules != nil || len(t.ids) == 0 {
 		return t.rules, trust, t.err
 	}
@@ -272,13 +273,34 @@ func (t *trustFlags) loadRoots(trust *verify.Trust) (err error) {
 	if trust.TSAs, err = t.certificates(roleTSAs, t.tsaRoots); err != nil {
 		return err
 	}
-	if t.trustedRoot != "" {
-		trust.SigstoreRoot, err = t.file(roleSigstore, t.trustedRoot, maxTrustFile)
-		if err == nil && len(trust.SigstoreRoot) == 0 {
-			err = fmt.Errorf("trusted root %s is empty", lock.Visible(t.trustedRoot))
+	for _, name := range t.trustedRoot {
+		data, err := t.file(roleSigstore, name, maxTrustFile)
+		if err == nil {
+			err = checkTrustedRoot(data)
+		}
+		if err != nil {
+			return fail(ExitTrust, fmt.Errorf("trusted root %s: %w", lock.Visible(name), withoutPath(err)), formatHint(err, name))
+		}
+		if trust.SigstoreRoot == nil {
+			trust.SigstoreRoot = data
+		} else {
+			trust.SigstoreRoots = append(trust.SigstoreRoots, data)
 		}
 	}
-	return fail(ExitTrust, err, "")
+	return nil
+}
+
+// checkTrustedRoot returns nil if data is a Sigstore trusted root, or several as
+// JSON lines.
+func checkTrustedRoot(data []byte) error {
+	if len(data) == 0 {
+		return errors.New("is empty")
+	}
+	_, err := verify.New(nil, verify.Trust{SigstoreRoot: data})
+	if format := (*verify.FormatError)(nil); errors.As(err, &format) {
+		return format
+	}
+	return err
 }
 
 func (t *trustFlags) publicKey() (verify.TrustedKey, error) {
