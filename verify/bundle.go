@@ -73,7 +73,7 @@ func (m *material) verifyEntity(b *entity, data []byte, d *domain) (*evidence, *
 		result, no = d.verifyPKI(b, e)
 	}
 	if no != nil {
-		if unsaid := no.reason == TrustMissing || errors.Is(no.err, ErrNoTime); unsaid {
+		if unsaid := no.reason == TrustMissing || no.reason == Unsigned; unsaid {
 			if err := m.signs(b); err != nil {
 				return nil, &badEvidence{BadSignature, lock.Signer{}, err}
 			}
@@ -111,7 +111,7 @@ func (m *material) verifyEntity(b *entity, data []byte, d *domain) (*evidence, *
 // or what is unknown is missing, if it verifies once that is supplied.
 func failed(err error, unknown *badEvidence, again func() error) *badEvidence {
 	switch {
-	case errors.Is(err, ErrNoTime):
+	case errors.Is(err, ErrNoTime), errors.Is(err, ErrNoLog):
 		return &badEvidence{Unsigned, lock.Signer{}, err}
 	case unknown != nil && again() == nil:
 		return unknown
@@ -123,6 +123,11 @@ func failed(err error, unknown *badEvidence, again func() error) *badEvidence {
 // timestamp nor a log entry. Only own PKI can do without, see Policy. The
 // signature itself is not broken: the reason is Unsigned.
 var ErrNoTime = errors.New("there is neither an RFC 3161 timestamp nor a log entry with a signed time")
+
+// ErrNoLog says that a keyless signature has no entry in a transparency log. A
+// policy can do without for a publisher with a trusted root of its own. The
+// signature itself is not broken: the reason is Unsigned.
+var ErrNoLog = errors.New("there is no entry in a transparency log, which a keyless signature needs")
 
 // run verifies b with the options that its own contents call for: whatever it
 // has must verify.
@@ -136,8 +141,8 @@ func run(b *entity, material sgroot.TrustedMaterial, log bool, policy sgverify.P
 			integrated++
 		}
 	}
-	if log || len(entries) > 0 {
-		options = append(options, sgverify.WithTransparencyLog(max(1, len(entries))))
+	if len(entries) > 0 {
+		options = append(options, sgverify.WithTransparencyLog(len(entries)))
 	}
 	if stamps > 0 {
 		options = append(options, sgverify.WithSignedTimestamps(stamps))
@@ -150,6 +155,9 @@ func run(b *entity, material sgroot.TrustedMaterial, log bool, policy sgverify.P
 			return nil, ErrNoTime
 		}
 		options = append(options, sgverify.WithNoObserverTimestamps())
+	}
+	if log && len(entries) == 0 {
+		return nil, ErrNoLog
 	}
 	if leaf := b.content.Certificate(); leaf != nil && isKeyless(leaf) && len(material.CTLogs()) > 0 {
 		options = append(options, sgverify.WithSignedCertificateTimestamps(1))

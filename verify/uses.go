@@ -55,7 +55,7 @@ func (u *Uses) add(p *principal) {
 			u.Roots = u.Roots || p.domain == nil
 			u.TSAs = u.TSAs || p.domain == nil || !p.domain.ownTSAs
 		default:
-			u.Sigstore, u.TSAs = true, true
+			u.Sigstore, u.TSAs = u.Sigstore || p.material == nil, u.TSAs || p.material == nil
 		}
 	}
 }

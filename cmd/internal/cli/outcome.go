@@ -261,12 +261,19 @@ func missingHint(need verify.Material, policy bool) string {
 	return "get " + what + " that the publisher documents, and name the file: " + flag + " FILE"
 }
 
+// diagnosed reports whether a diagnostic has that cause.
+func (j *judgement) diagnosed(cause error) bool {
+	return slices.ContainsFunc(j.decision.Diagnostics(), func(d verify.Diagnostic) bool { return errors.Is(d.Err, cause) })
+}
+
 func (j *judgement) unsignedHint() string {
 	switch {
 	case j.first(verify.NoRule) != "":
 		return noRuleHint(j.server)
-	case slices.ContainsFunc(j.decision.Diagnostics(), func(d verify.Diagnostic) bool { return errors.Is(d.Err, verify.ErrNoTime) }):
+	case j.diagnosed(verify.ErrNoTime):
 		return "the signature has no timestamp: ask the publisher for a bundle with one; look at this one: " + j.inspectCommand()
+	case j.diagnosed(verify.ErrNoLog):
+		return "the signature is in no transparency log: ask the publisher for a bundle that is; look at this one: " + j.inspectCommand()
 	case j.explained && (j.first(verify.AttestationMissing) != "" || j.signedByFew()):
 		return "ask who has to give it; then: " + j.command("add", "FILE")
 	case j.explained && j.first(verify.ApprovalMissing) != "":
