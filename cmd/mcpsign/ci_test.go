@@ -44,7 +44,7 @@ func newJob(t *testing.T) *job {
 	} {
 		j.write(name, text)
 	}
-	j.env["RUNNER_TEMP"] = t.TempDir()
+	j.env["RUNNER_TEMP"], j.env["TMPDIR"] = t.TempDir(), t.TempDir()
 	for name, file := range map[string]string{"GITHUB_OUTPUT": "output", "GITHUB_PATH": "path", "GITHUB_STEP_SUMMARY": "summary"} {
 		j.env[name] = filepath.Join(j.dir, file)
 	}
@@ -262,8 +262,43 @@ func TestActionSign(t *testing.T) {
 	if log := j.read("curl.log"); !strings.Contains(log, "https://token.example/?v=1&audience=sigstore") || strings.Contains(log, "secret") {
 		t.Errorf("asked for %s", log)
 	}
-	if left, err := os.ReadDir(j.env["RUNNER_TEMP"]); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v %v", left, err)
+	// A key is used without asking for a token.
+	j.write("curl.log", "")
+	if code, out := j.step("Run", map[string]string{"command": "sign", "arguments": strings.Replace(arguments, "w.sig", "w2.sig", 1)}); code != 0 || j.read("curl.log") != "" {
+		t.Errorf("with a key: exit %d, asked for %s\n%s", code, j.read("curl.log"), out)
+	}
+	// No server is started where it could read the token, and the token does not
+	// survive a service that fails.
+	for _, arguments := range []string{"weather\n--\nmcpsign\ndemo-server\n1", "weather\nclient:cursor/weather", "weather\n--key\nacme.key\n--\nmcpsign\ndemo-server\n1"} {
+		if code, out := j.step("Run", map[string]string{"command": "sign", "arguments": arguments}); code != 2 || !strings.Contains(out, "must not be started") {
+			t.Errorf("%q: exit %d\n%s", arguments, code, out)
+		}
+	}
+	if code, out := j.step("Run", map[string]string{"command": "list", "arguments": "--\nmcpsign\ndemo-server\n1"}); code != 2 || !strings.Contains(out, "must not be listed") {
+		t.Errorf("list with a token: exit %d\n%s", code, out)
+	}
+	j.write("bin/curl", "#!/bin/sh\nexit 22\n")
+	if code, out := j.step("Run", map[string]string{"command": "sign", "arguments": "weather\nlisting.json"}); code != 4 {
+		t.Errorf("without an answer: exit %d\n%s", code, out)
+	}
+	for _, dir := range []string{j.env["RUNNER_TEMP"], j.env["TMPDIR"]} {
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v %v", left, err)
+		}
+	}
+}
+
+// What a server lists in one job is signed in another.
+func TestActionList(t *testing.T) {
+	j := newJob(t)
+	code, out := j.step("Run", map[string]string{"command": "list", "arguments": "--\nmcpsign\ndemo-server\n1"})
+	if code != 0 {
+		t.Fatalf("exit %d\n%s", code, out)
+	}
+	_, rest, _ := strings.Cut(j.read("output"), "listing=")
+	listing, _, _ := strings.Cut(rest, "\n")
+	if code, out := j.step("Run", map[string]string{"command": "sign", "arguments": "weather\n" + listing + "\n--key\nacme.key\n--sequence\n1\n--bundle\nw.sigstore.json"}); code != 0 || !strings.Contains(out, "signed") {
+		t.Errorf("exit %d\n%s", code, out)
 	}
 }
 
@@ -306,6 +341,18 @@ func TestGitLab(t *testing.T) {
 	if code, out := j.gitlab(".mcpsign-sign", map[string]string{"MCPSIGN_ID_TOKEN": "a.b.c", "MCPSIGN_ARGUMENTS": "weather\nlisting.json\n--sequence\n1\n--bundle\nk.json"}); code != 2 ||
 		!strings.Contains(out, "keyless signing needs --signing-config and --trusted-root") || strings.Contains(out, "a.b.c") {
 		t.Errorf("exit %d\n%s", code, out)
+	}
+	if code, out := j.gitlab(".mcpsign-sign", map[string]string{"MCPSIGN_ID_TOKEN": "a.b.c", "MCPSIGN_ARGUMENTS": "weather\n--\nmcpsign\ndemo-server\n1"}); code != 2 || !strings.Contains(out, "must not be started") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if code, out := j.gitlab(".mcpsign-list", map[string]string{"MCPSIGN_ARGUMENTS": "--\nmcpsign\ndemo-server\n1"}); code != 0 {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if code, out := j.gitlab(".mcpsign-sign", map[string]string{"MCPSIGN_ID_TOKEN": "a.b.c", "MCPSIGN_ARGUMENTS": "weather\nlisting.jsonl\n--key\nacme.key\n--sequence\n1\n--bundle\nw.json"}); code != 0 {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if left, err := os.ReadDir(j.env["TMPDIR"]); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
 	}
 	archive, sum := release(t)
 	j.download(archive)
