@@ -101,6 +101,9 @@ templates, instructions), pins what was approved, and verifies both offline.`,
 			if err := emptyFlag(cmd); err != nil {
 				return err
 			}
+			if err := misplacedSecret(cmd); err != nil {
+				return err
+			}
 			a.command = strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 			var err error
 			a.sinks, err = sinks(cmd, a.outputs)

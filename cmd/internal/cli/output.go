@@ -191,12 +191,21 @@ func isTerminal(stream any) bool {
 
 // readFile reads a file of at most limit bytes.
 func readFile(name string, limit int64) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := openNamed(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	return readAll(f, name, limit)
+}
+
+// openNamed opens a file that someone named.
+func openNamed(name string) (*os.File, error) {
+	f, err := os.Open(name)
+	if err != nil && isMisplaced(name) {
+		return nil, usage("write it to a file that only you can read, and name that file", "the name of a file is wanted, and what is given looks like a credential")
+	}
+	return f, err
 }
 
 // readRegular is readFile for a path that nobody named to be read: anything but

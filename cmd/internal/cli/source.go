@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -245,7 +244,7 @@ func (a *app) note(notes ...string) {
 func (a *app) readInput(name string) ([]byte, error) {
 	in := a.Stdin
 	if name != "-" {
-		f, err := os.Open(name)
+		f, err := openNamed(name)
 		if err != nil {
 			return nil, err
 		}

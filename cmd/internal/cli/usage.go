@@ -3,11 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mcpsign/mcpsign/cmd/internal/secret"
 )
 
 // groupKey is the annotation of a flag with the title under which help shows
@@ -101,4 +104,40 @@ func onceEach(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		onceEach(c)
 	}
+}
+
+// fileFlags are the flags whose value is the name of a file.
+var fileFlags = []string{
+	"attest-key", "attest-result", "authority", "bundle", "cert", "chain", "from", "identity-token", "key", "lock", "out", "policy", "predicate",
+	"replaces", "revocations", "roots", "signing-config", "statement", "trusted-root", "tsa-roots",
+}
+
+// misplacedSecret returns an error if a credential is given where a command wants
+// the name of a file: it must not be shown, as what is missing, in a log. A file
+// that is there may have any name.
+func misplacedSecret(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if err != nil || !slices.Contains(fileFlags, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		if slices.ContainsFunc(values, isMisplaced) {
+			err = usage("write it to a file that only you can read, and name that file", "--"+f.Name+" wants the name of a file, and is given what looks like a credential")
+		}
+	})
+	return err
+}
+
+// isMisplaced reports whether the name of a file looks like a credential, and
+// there is no such file.
+func isMisplaced(name string) bool {
+	if !secret.Marked(name) {
+		return false
+	}
+	_, err := os.Lstat(name)
+	return err != nil
 }
