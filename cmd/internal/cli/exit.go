@@ -90,6 +90,9 @@ func fail(code ExitCode, err error, hint string) error {
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, errMisplaced) { // whoever meets it, the call is wrong
+		return err
+	}
 	return &failure{code, err, hint}
 }
 

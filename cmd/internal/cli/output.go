@@ -203,7 +203,7 @@ func readFile(name string, limit int64) ([]byte, error) {
 func openNamed(name string) (*os.File, error) {
 	f, err := os.Open(name)
 	if err != nil && isMisplaced(name) {
-		return nil, usage("write it to a file that only you can read, and name that file", "the name of a file is wanted, and what is given looks like a credential")
+		return nil, &failure{ExitUsage, errMisplaced, misplacedHint}
 	}
 	return f, err
 }

@@ -126,11 +126,16 @@ func misplacedSecret(cmd *cobra.Command) error {
 			values = list.GetSlice()
 		}
 		if slices.ContainsFunc(values, isMisplaced) {
-			err = usage("write it to a file that only you can read, and name that file", "--"+f.Name+" wants the name of a file, and is given what looks like a credential")
+			err = usage(misplacedHint, "--"+f.Name+" wants the name of a file, and is given what looks like a credential")
 		}
 	})
 	return err
 }
+
+const misplacedHint = "write it to a file that only you can read, and name that file"
+
+// errMisplaced says that a credential is given as the name of a file.
+var errMisplaced = errors.New("the name of a file is wanted, and what is given looks like a credential")
 
 // isMisplaced reports whether the name of a file looks like a credential, and
 // there is no such file.
