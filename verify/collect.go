@@ -54,6 +54,7 @@ func (d *Decision) gather(v *Verifier, r *Request, q *requirement) gathered {
 	}
 	d.keptLists(&g, v, r, q)
 	d.upToDate(&g, r, q)
+	d.fresh(&g, r, q)
 	d.lookAhead(&g, r)
 	g.releases = d.keep(g.releases, func(c counted) *badEvidence {
 		no := d.unacceptable(c, &g, r, q)

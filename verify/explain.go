@@ -38,6 +38,7 @@ type NeedCode string
 
 const (
 	NeedUnrevoked   NeedCode = "unrevoked"   // no revocation list of those who may has the definition
+	NeedLists       NeedCode = "lists"       // a recent revocation list of each of whom the rule asks for one
 	NeedSignatures  NeedCode = "signatures"  // of the release, by as many principals as the rule says
 	NeedStatus      NeedCode = "status"      // of the certificates that signed, where the policy asks for it
 	NeedAttestation NeedCode = "attestation" // one for each that the rule asks for
@@ -92,6 +93,9 @@ func (d *Decision) needs(def lock.Definition) []Need {
 			n.Found = []Found{{Text: "revoked" + because(reason)}}
 		}
 		needs = append(needs, n)
+	}
+	if q.rule.fresh != nil {
+		needs = append(needs, d.listsNeed())
 	}
 	if q.signatures {
 		needs = append(needs, Need{NeedSignatures, count(q.need, q.signers), d.foundReleases(subject), len(vouching) >= q.need})

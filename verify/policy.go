@@ -37,6 +37,7 @@ import (
 //	    need: 2                           # of them; 1 if left out
 //	    maxAge: 90d                       # of the statement: whole days (d) or hours (h)
 //	    minSequence: 1796040000
+//	    revocations: {by: [acme], maxAge: 7d}   # a revocation list of each that is younger; by: those of signedBy if left out
 //	    listing: complete                 # subset (default) or complete
 //	    updates: accept                   # hold (default) or accept
 //	    refuse: block                     # withhold (default) or block
@@ -58,6 +59,12 @@ import (
 // With bindSource the launch must be one that the statement names: a URL by its
 // origin, a package by its purl and digest, a program or script by its digest;
 // of a digest that is not known the name and version are enough.
+//
+// With revocations a decision needs a revocation list about the server by each of
+// those named, made within that time; else nothing is allowed. It is for a machine
+// that remembers nothing, as in CI: elsewhere what was seen before is asked for in
+// any case. Who may revoke what stays as it is, so that by names only those who
+// sign under the rule, approve or attest, and revokers.
 //
 // A certificate of own PKI is judged at the time of the timestamp. With time: now
 // a signature that has none counts too, while the certificate and all above it
@@ -88,6 +95,7 @@ type rule struct {
 	block       bool
 	bindSource  bool
 	approvals   *approvalRule // nil: none are asked for
+	fresh       *freshRule    // nil: no revocation lists are asked for
 	attested    []attestationRule
 }
 
@@ -106,6 +114,13 @@ type approvalRule struct {
 	need     int
 	maxAge   time.Duration
 	audience string
+}
+
+// A freshRule asks for revocation lists that are not older than maxAge.
+type freshRule struct {
+	place
+	by     []reference // none: those of signedBy
+	maxAge time.Duration
 }
 
 type attestationRule struct {

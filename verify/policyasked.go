@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,50 @@ func (p *policyParser) approvals(node ast.Node) (*approvalRule, error) {
 		return nil, p.fail(node, "the approvals need %d principals and have %d", a.need, len(a.from))
 	}
 	return a, nil
+}
+
+func (p *policyParser) revocations(node ast.Node) (*freshRule, error) {
+	f := &freshRule{place: p.place(node)}
+	named := false
+	err := p.mapping(node, func(key string, value ast.Node) (err error) {
+		switch key {
+		case "by":
+			named = true
+			f.by, err = p.references(value)
+		case "maxAge":
+			f.maxAge, err = p.duration(value)
+		default:
+			err = errUnknown
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case named && len(f.by) == 0:
+		return nil, p.fail(node, "the revocation lists are by nobody")
+	case f.maxAge == 0:
+		return nil, p.fail(node, "revocations needs maxAge: how old a list may be")
+	}
+	return f, nil
+}
+
+// idleListers returns those of whom the rule asks for revocation lists although
+// they can't revoke anything under it.
+func (r *rule) idleListers(revokers []reference) []reference {
+	if r.fresh == nil {
+		return nil
+	}
+	able := slices.Concat(r.signedBy, revokers)
+	if r.approvals != nil {
+		able = append(able, r.approvals.from...)
+	}
+	for _, a := range r.attested {
+		able = append(able, a.by...)
+	}
+	return slices.DeleteFunc(slices.Clone(r.fresh.by), func(ref reference) bool {
+		return slices.ContainsFunc(able, func(x reference) bool { return x.text == ref.text })
+	})
 }
 
 func (p *policyParser) attestation(node ast.Node) (attestationRule, error) {

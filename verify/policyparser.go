@@ -50,6 +50,11 @@ func (p *policyParser) policy(body ast.Node) (*Policy, error) {
 	if err := policy.distinct(); err != nil {
 		return nil, err
 	}
+	for _, r := range policy.rules {
+		for _, ref := range r.idleListers(policy.revokers) {
+			return nil, p.failAt(ref.place, "lists by %s revoke nothing under this rule: name those who sign, approve or attest here, or revokers", shown(ref.text))
+		}
+	}
 	return policy, nil
 }
 
@@ -109,6 +114,8 @@ func (p *policyParser) signature(r *rule, key string, value ast.Node) (err error
 		r.maxAge, err = p.duration(value)
 	case "minSequence":
 		r.minSequence, err = p.integer(value)
+	case "revocations":
+		r.fresh, err = p.revocations(value)
 	case "bindSource":
 		r.bindSource, err = p.bool(value)
 	case "attested":

@@ -154,6 +154,7 @@ type requirement struct {
 	approvers  []*principal
 	attesters  [][]*principal // for each of rule.attested
 	revokers   []*principal   // who may revoke what others signed
+	listers    []*principal   // who must have a recent revocation list, see freshRule
 }
 
 // require returns the requirement for a request, nil if no rule matches.
@@ -174,6 +175,13 @@ func (set *ruleset) require(r *Request) *requirement {
 		q.attesters = append(q.attesters, set.principals(a.by, r.Server))
 	}
 	q.revokers = set.principals(set.revokers, r.Server)
+	if q.fresh != nil {
+		refs := q.fresh.by
+		if len(refs) == 0 {
+			refs = q.signedBy
+		}
+		q.listers = set.principals(refs, r.Server)
+	}
 	return q
 }
 

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -161,6 +162,49 @@ func (d *Decision) upToDate(g *gathered, r *Request, q *requirement) {
 			d.distrust(&ListError{Signer: m.Signer, Number: m.Number})
 		}
 	}
+}
+
+// fresh wants a recent revocation list of each of whom the rule asks for one.
+func (d *Decision) fresh(g *gathered, r *Request, q *requirement) {
+	if q.rule.fresh == nil {
+		return
+	}
+	if len(q.listers) == 0 || len(q.listers) < len(q.rule.fresh.by) {
+		d.distrust(errors.New("the rule asks for revocation lists of publishers who may not sign for this server"))
+	}
+	for _, p := range q.listers {
+		if l := g.newestOf(p); l == nil || tooOld(l.made(), q.rule.fresh.maxAge, r.At) {
+			no := &StaleListError{By: p.name, MaxAge: q.rule.fresh.maxAge}
+			if l != nil {
+				no.Number, no.Made = l.number, l.made()
+			}
+			d.distrust(no)
+		}
+	}
+}
+
+// listsNeed explains the revocation lists that the rule asks for. Without one that
+// is recent nothing is decided, and nothing explained.
+func (d *Decision) listsNeed() Need {
+	n := Need{Code: NeedLists, Want: fmt.Sprintf("a revocation list by each of %s, at most %s old", nameAll(d.need.listers), inHours(d.need.rule.fresh.maxAge)), Met: d.err == nil}
+	for _, p := range d.need.listers {
+		if l := d.found.newestOf(p); l != nil {
+			n.Found = append(n.Found, Found{fmt.Sprintf("list %d by %s of %s", l.number, l.signer, l.made().UTC().Format(time.RFC3339)), true})
+		}
+	}
+	return n
+}
+
+// newestOf returns the revocation list of p that was made last, nil if there is
+// none.
+func (g *gathered) newestOf(p *principal) *list {
+	var newest *list
+	for i, l := range g.lists {
+		if (l.by == p || p.accepts(l.signer)) && (newest == nil || l.made().After(newest.made())) {
+			newest = &g.lists[i]
+		}
+	}
+	return newest
 }
 
 // meets reports whether there is a list that is newer than those that were seen,

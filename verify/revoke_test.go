@@ -132,7 +132,7 @@ func TestRevocationLists(t *testing.T) {
 		{"as new as what was seen", [][]byte{p.revokes(t, 3, nil)}, nil, []ListMark{{Signer: p.signer(), Number: 3}}, good, "", ""},
 		{"older than another's", [][]byte{p.revokes(t, 3, nil)}, nil, []ListMark{{Signer: newPublisher(t).signer(), Number: 9}}, good, "", ""},
 		{"older than what was seen", [][]byte{p.revokes(t, 2, nil)}, nil, []ListMark{{Signer: p.signer(), Number: 3}}, "", "revocation list 3 by key:", ""},
-		{"older than what was seen, sent", nil, [][]byte{p.revokes(t, 2, nil)}, []ListMark{{Signer: p.signer(), Number: 3}}, "", "no list as new is at hand", ""},
+		{"older than what was seen, sent", nil, [][]byte{p.revokes(t, 2, nil)}, []ListMark{{Signer: p.signer(), Number: 3}}, "", "neither it nor a newer one is available", ""},
 		{"none, and one was seen", nil, nil, []ListMark{{Signer: p.signer(), Number: 3}}, "", "revocation list 3 by key:", ""},
 		{"seen, and sent", nil, [][]byte{p.revokes(t, 3, all)}, []ListMark{{Signer: p.signer(), Number: 3}}, revoked, "", ""},
 		{"due in a second", [][]byte{p.revokes(t, 1, nil, due(now.Add(time.Second)))}, nil, nil, good, "", ""},

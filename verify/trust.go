@@ -214,7 +214,7 @@ func (e *ClockError) Error() string {
 }
 
 // A ListError is the cause of a TrustError: a revocation list is out of date, or
-// was seen and neither it nor a later one is at hand.
+// was seen and neither it nor a later one is available.
 type ListError struct {
 	Signer lock.Signer
 	Number uint64
@@ -223,7 +223,31 @@ type ListError struct {
 
 func (e *ListError) Error() string {
 	if e.Due.IsZero() {
-		return fmt.Sprintf("revocation list %d by %s was seen, and no list as new is at hand", e.Number, e.Signer)
+		return fmt.Sprintf("revocation list %d by %s was seen, and neither it nor a newer one is available", e.Number, e.Signer)
 	}
 	return fmt.Sprintf("revocation list %d by %s: the next one was due at %s", e.Number, e.Signer, e.Due.UTC().Format(time.RFC3339))
+}
+
+// A StaleListError is the cause of a TrustError: the rule asks for a revocation
+// list that is younger than what there is.
+type StaleListError struct {
+	By     string // the publisher or identity, as the policy names it
+	MaxAge time.Duration
+	Number uint64    // of the newest list; 0 if there is none
+	Made   time.Time // the earlier of its stated and its verified time; zero if there is none
+}
+
+func (e *StaleListError) Error() string {
+	if e.Number == 0 {
+		return fmt.Sprintf("there is no revocation list by %s, and the rule asks for one of the last %s", shown(e.By), inHours(e.MaxAge))
+	}
+	return fmt.Sprintf("revocation list %d by %s is of %s, and the rule asks for one of the last %s", e.Number, shown(e.By), e.Made.UTC().Format(time.RFC3339), inHours(e.MaxAge))
+}
+
+// inHours returns a time span of a policy, which is in whole hours.
+func inHours(d time.Duration) string {
+	if h := int(d / time.Hour); h%24 != 0 {
+		return fmt.Sprintf("%dh", h)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }

@@ -203,6 +203,7 @@ func (j *judgement) trustHint(err error) string {
 	var clock *verify.ClockError
 	var list *verify.ListError
 	var kept *verify.KeptError
+	var stale *verify.StaleListError
 	switch {
 	case errors.As(err, &kept):
 		return j.keptHint(kept)
@@ -210,7 +211,7 @@ func (j *judgement) trustHint(err error) string {
 		return "set the clock of this machine"
 	case j.formatHint() != "":
 		return j.formatHint()
-	case errors.As(err, &list):
+	case errors.As(err, &list), errors.As(err, &stale):
 		return "get the newest revocation list of the signer: " + j.command("add", "FILE")
 	case j.decision.StatusMissing():
 		return "get what the issuers of the certificates say: " + j.command("add", "--refresh") + ", or the files"
