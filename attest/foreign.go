@@ -3,6 +3,7 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -12,13 +13,14 @@ import (
 )
 
 // A Predicate is what a statement of a foreign predicate type says (SLSA
-// provenance, a VSA, a scan ...). Only the subjects that are named like
-// definitions and have a SHA-256 are known; of what the predicate means nothing
-// is.
+// provenance, a VSA, a scan ...). Subjects are definitions if they are named like
+// some and have a SHA-256; of the others the digests are kept. The predicate is
+// not interpreted. The statement is of version 1 or 0.1.
 type Predicate struct {
 	typ      string
-	subjects []Subject // sorted
-	raw      []byte    // the predicate's object as received, which is strict JSON
+	subjects []Subject           // sorted
+	digests  []map[string]string // of each subject, in the order of the statement
+	raw      []byte              // the predicate's object as received, which is strict JSON
 }
 
 // Foreign makes a statement about ds of a predicate type that is none of this
@@ -79,6 +81,16 @@ func (p *Predicate) Find(k lock.Kind, name string) (Subject, bool) {
 	return findSubject(p.subjects, k, name)
 }
 
+// Digests returns the digest sets of all subjects, whatever they are named:
+// algorithm to digits, as they are written.
+func (p *Predicate) Digests() []map[string]string {
+	all := make([]map[string]string, len(p.digests))
+	for i, set := range p.digests {
+		all[i] = maps.Clone(set)
+	}
+	return all
+}
+
 func (p *Predicate) predicateType() string { return p.typ }
 
 // parseForeign reads a statement that peek has read as JSON. Members that
@@ -127,21 +139,19 @@ func parseForeign(payload []byte) (*Statement, error) {
 	return &Statement{payload, p}, nil
 }
 
-// readSubject reads an in-toto ResourceDescriptor and keeps it if it is named
-// like a definition and has a SHA-256.
+// readSubject reads an in-toto ResourceDescriptor. It keeps the digests, and the
+// subject if it is named like a definition and has a SHA-256.
 func (p *Predicate) readSubject(r *canonical.Reader) error {
-	var id, hex string
-	hashed := false
+	var id string
+	digests := make(map[string]string)
 	err := r.Object(func(name string) (err error) {
 		switch name {
 		case "name":
 			id, err = r.String()
 		case "digest":
 			err = r.Object(func(alg string) error {
-				value, err := r.String()
-				if alg == "sha256" {
-					hex, hashed = value, true
-				}
+				var err error
+				digests[alg], err = r.String()
 				return err
 			})
 		default:
@@ -152,6 +162,8 @@ func (p *Predicate) readSubject(r *canonical.Reader) error {
 	if err != nil {
 		return err
 	}
+	p.digests = append(p.digests, digests)
+	hex, hashed := digests["sha256"]
 	k, name, err := lock.ParseID(id)
 	if err != nil || !hashed {
 		return nil // something else than a definition

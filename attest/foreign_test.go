@@ -66,7 +66,7 @@ func TestForeignSubjects(t *testing.T) {
 func TestRefuseForeign(t *testing.T) {
 	const tool = `{"name": "tool:echo", "digest": {"sha512": "ff", "sha256": "` + hexB + `"}, "annotations": {"a": 1e300}}`
 	wantRefused(t, goodForeign, []refusal{
-		{"wrong _type", "Statement/v1", "Statement/v0.1", "_type is"},
+		{"wrong _type", "Statement/v1", "Statement/v0.2", "_type is"},
 		{"_type missing", `"_type": "https://in-toto.io/Statement/v1",`, ``, "_type is"},
 		{"_type twice", `"_type":`, `"_type": "https://in-toto.io/Statement/v1", "_type":`, "duplicate_key"},
 		{"no predicate type", `"predicateType": "https://slsa.dev/provenance/v1",`, ``, "no predicate type"},

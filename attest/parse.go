@@ -94,6 +94,8 @@ func peek(payload []byte, own ...string) (string, error) {
 		return predicate, nil
 	case err != nil:
 		return "", err
+	case typ == in_toto.StatementInTotoV01 && !strings.HasPrefix(predicate, reserved):
+		return predicate, nil // as cosign still writes it; in form and meaning the same
 	case typ != in_toto.StatementInTotoV1:
 		return "", fmt.Errorf("_type is %s, not %s", shown(typ), in_toto.StatementInTotoV1)
 	}

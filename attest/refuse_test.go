@@ -223,7 +223,7 @@ func TestForeign(t *testing.T) {
 		}
 	}
 	for _, payload := range []string{
-		`{"_type":"https://in-toto.io/Statement/v0.1","predicateType":"` + slsa + `"}`,
+		`{"_type":"https://in-toto.io/Statement/v0.2","predicateType":"` + slsa + `"}`,
 		`{"_type":"https://in-toto.io/Statement/v1","predicateType":"` + slsa + `","predicate":{"a":1,"a":1}}`,
 		`{"_type":"https://in-toto.io/Statement/v1","predicateType":"` + slsa + `"} ` + `x`,
 		`{"_type":"https://in-toto.io/Statement/v1","predicateType":1}`,

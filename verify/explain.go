@@ -261,6 +261,9 @@ func (d *Decision) pinNeed(def lock.Definition) Need {
 // conditions describes what else an attestation must meet.
 func (a attestationRule) conditions() string {
 	text := ""
+	if a.artifact {
+		text = ", about an artifact of the release"
+	}
 	if a.maxAge > 0 {
 		text += fmt.Sprintf(", at most %d hours old", a.maxAge/time.Hour)
 	}

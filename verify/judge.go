@@ -242,11 +242,26 @@ func (d *Decision) reviewed(c counted, x attest.Subject) bool {
 func (d *Decision) attestations(i int, x attest.Subject) []counted {
 	var cs []counted
 	for _, c := range d.found.attested[i] {
-		if p, ok := c.statement.Foreign(); ok {
-			if s, named := p.Find(x.Kind, x.Name); named && s.Digest == x.Digest {
-				cs = append(cs, c)
-			}
+		p, ok := c.statement.Foreign()
+		if !ok {
+			continue
+		}
+		s, named := p.Find(x.Kind, x.Name)
+		about := named && s.Digest == x.Digest
+		if d.need.attested[i].artifact {
+			about = slices.ContainsFunc(d.vouching(x), func(rel counted) bool { return rel.releases(p.Digests()) })
+		}
+		if about {
+			cs = append(cs, c)
 		}
 	}
 	return cs
+}
+
+// releases reports whether a release names an artifact with one of the digest
+// sets.
+func (c counted) releases(digests []map[string]string) bool {
+	return slices.ContainsFunc(c.statement.Release().Artifacts, func(a attest.Resource) bool {
+		return slices.ContainsFunc(digests, func(set map[string]string) bool { return equals(a.Digest, set) })
+	})
 }

@@ -45,6 +45,7 @@ import (
 //	    approvals: {from: [reviewers], need: 1, maxAge: 30d, audience: production}
 //	    attested:
 //	      - {type: "https://slsa.dev/provenance/v1", by: [builder], maxAge: 30d,
+//	         of: artifact,                # or definitions, the default: what its subjects are
 //	         where: {pointer: /buildDefinition/buildType, equals: "https://acme.example/build"}}   # or oneOf: [...]; or a list
 //	  - servers: ["corp.internal/**"]
 //	    pinnedOnly: "our own monorepo"    # no signature; the reason is required
@@ -59,6 +60,11 @@ import (
 // With bindSource the launch must be one that the statement names: a URL by its
 // origin, a package by its purl and digest, a program or script by its digest;
 // of a digest that is not known the name and version are enough.
+//
+// An attestation has the definitions as its subjects, by name and digest. With of:
+// artifact it is about the package, program or image instead: one of its subjects
+// has the digest of an artifact that the release names which vouches for the
+// definition.
 //
 // With revocations a decision needs a revocation list about the server by each of
 // those named, made within that time; else nothing is allowed. It is for a machine
@@ -127,6 +133,7 @@ type attestationRule struct {
 	place
 	predicate string
 	by        []reference
+	artifact  bool // it is about an artifact that the release names, not about the definitions
 	maxAge    time.Duration
 	where     []condition
 }

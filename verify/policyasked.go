@@ -99,6 +99,8 @@ func (p *policyParser) attestation(node ast.Node) (attestationRule, error) {
 			}
 		case "by":
 			a.by, err = p.references(value)
+		case "of":
+			a.artifact, err = p.choice(value, "definitions", "artifact")
 		case "maxAge":
 			a.maxAge, err = p.duration(value)
 		case "where":

@@ -187,6 +187,7 @@ var edits = []struct {
 	{"maxAge: 90d", []string{"maxAge: 1h", "maxAge: 36500d", "maxAge: 36501d", "maxAge: 29999d", "maxAge: 35999d", "maxAge: 36499d", "maxAge: 99999d", "maxAge: 100000d", "maxAge: 99999h", "maxAge: 799999h", "maxAge: 869999h", "maxAge: 875999h", "maxAge: 876000h", "maxAge: 876001h", "maxAge: 880000h", "maxAge: 1000000h", "maxAge: 0d", "maxAge: 01d", "maxAge: 90", "maxAge: 90D", "maxAge: 1d2h"}},
 	{"minSequence: 1796040000", []string{"minSequence: 1", "minSequence: 9007199254740991", "minSequence: 9007199254740992", "minSequence: 0"}},
 	{"minSequence: 1796040000", []string{"revocations: {maxAge: 7d}", "revocations: {maxAge: 7d, by: []}", "revocations: {by: [security]}", "revocations: {maxAge: 7d, by: [security]}", "revocations: {maxAge: 7}", "revocations: 7d", "revocations: {maxAge: 7d, need: 1}"}},
+	{"audience: production}\n    attested:\n      - {", []string{"audience: production}\n    attested:\n      - {of: artifact, ", "audience: production}\n    attested:\n      - {of: definitions, ", "audience: production}\n    attested:\n      - {of: package, "}},
 	{"updates: accept", []string{"updates: hold", "updates: never"}},
 	{"bindSource: true", []string{"bindSource: false", `bindSource: "true"`}},
 	{"audience: production}\n    attested", []string{"audience: a/b}\n    attested", "audience: \"a b\"}\n    attested", "audience: é}\n    attested"}},
