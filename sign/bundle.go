@@ -76,6 +76,12 @@ func (s *Signer) bundle(ctx context.Context, payload []byte) (*protobundle.Bundl
 	key, chain := s.key, s.chain
 	if s.token != nil {
 		var err error
+		if s.root != nil {
+			err = s.knowsLogs()
+		}
+		if err != nil {
+			return nil, err
+		}
 		if key, chain, err = s.certify(ctx); err != nil {
 			return nil, err
 		}
@@ -92,6 +98,9 @@ func (s *Signer) bundle(ctx context.Context, payload []byte) (*protobundle.Bundl
 
 	for _, url := range s.services.tsas {
 		ts, err := s.timestamp(ctx, url, sig)
+		if err == nil && s.root != nil {
+			err = s.knowsStamp(url, ts, sig)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -20,8 +20,11 @@ import (
 // verifiers have Fulcio's intermediates from their trusted root.
 func (s *Signer) certify(ctx context.Context) (*keypair, []*x509.Certificate, error) {
 	token, err := s.token(ctx)
-	if err == nil && strings.Count(token, ".") != 2 {
-		err = errors.New("the identity token is not a JWT")
+	if err == nil {
+		err = checkToken(token, s.now)
+	}
+	if wrong := (*TokenError)(nil); errors.As(err, &wrong) {
+		return nil, nil, wrong
 	}
 	if err != nil {
 		return nil, nil, serviceError(ctx, "oidc", "", err)
@@ -37,6 +40,15 @@ func (s *Signer) certify(ctx context.Context) (*keypair, []*x509.Certificate, er
 	leaf, err := s.requestCertificate(ctx, key, token)
 	if err != nil {
 		return nil, nil, serviceError(ctx, "fulcio", s.services.fulcio, err)
+	}
+	if s.root != nil {
+		err = s.knowsIssuer(leaf)
+	}
+	if err == nil && s.accept != nil {
+		err = s.accept(leaf)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	return key, []*x509.Certificate{leaf}, nil
 }

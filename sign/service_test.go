@@ -2,8 +2,12 @@ package sign
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -247,11 +251,11 @@ func TestTrustedRoot(t *testing.T) {
 	}{
 		{"rekor v1: entry of another artifact", v1, func(s *sigtest.Sigstore) { s.RekorV1.Replay = true }, "does not match"},
 		{"rekor v2: entry of another artifact", v2, func(s *sigtest.Sigstore) { s.RekorV2.Replay = true }, "log entry"},
-		{"fulcio: certificate of another time", v1, func(s *sigtest.Sigstore) { s.Fulcio.Clock = sigtest.At(now.Add(-time.Hour)) }, "certificate"},
+		{"fulcio: certificate of another time", v1, func(s *sigtest.Sigstore) {
+			s.Fulcio.Edit = sigtest.Valid(now.Add(-time.Hour), now.Add(-time.Minute))
+		}, "certificate"},
 		{"fulcio: no SCT", v1, func(s *sigtest.Sigstore) { s.Fulcio.CTLog = nil }, "SCT"},
-		{"unknown TSA", v2, func(s *sigtest.Sigstore) { s.TSA = sigtest.NewTSA(s.Clock) }, "timestamp"},
 		{"unknown log", v1, func(s *sigtest.Sigstore) { s.RekorV1 = sigtest.NewRekorV1(s.Clock) }, "log"},
-		{"unknown Fulcio", v1, func(s *sigtest.Sigstore) { s.Fulcio = sigtest.NewFulcio(s.Clock) }, "certificate"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newServices()
@@ -266,8 +270,8 @@ func TestTrustedRoot(t *testing.T) {
 			if _, err := signer.signPayload(t.Context(), payload); err != nil {
 				t.Fatalf("before the harm: %v", err)
 			}
-			tt.harm(s)
 			token = s.Fulcio.Source(dev)
+			tt.harm(s)
 			data, err := signer.signPayload(t.Context(), payload)
 			wantError(t, err, "does not verify against the trusted root")
 			wantError(t, err, tt.want)
@@ -275,6 +279,93 @@ func TestTrustedRoot(t *testing.T) {
 				t.Error("a bundle came with the error")
 			}
 		})
+	}
+}
+
+// What the trusted root does not know, or the caller does not accept, is found
+// before the log has anything of it.
+func TestNothingLogged(t *testing.T) {
+	notThis := errors.New("not this certificate")
+	for _, tt := range []struct {
+		name  string
+		with  sigtest.Parts
+		harm  func(*sigtest.Sigstore, *Services)
+		want  string
+		calls int // of all services
+	}{
+		{"unknown Fulcio", v1, func(s *sigtest.Sigstore, _ *Services) { s.Fulcio = sigtest.NewFulcio(s.Clock) }, "does not know the fulcio at https://fulcio.test", 1},
+		{"unknown TSA", v2, func(s *sigtest.Sigstore, _ *Services) { s.TSA = sigtest.NewTSA(s.Clock) }, "does not know the tsa at https://tsa.test/api/v1/timestamp", 2},
+		{"root of other services", v2, func(_ *sigtest.Sigstore, sv *Services) { sv.TrustedRoot = newServices().TrustedRoot() }, "does not know the fulcio", 1},
+		{"root without a log", v1, func(_ *sigtest.Sigstore, sv *Services) {
+			sv.TrustedRoot = []byte(`{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`)
+		}, "does not know the rekor", 0},
+		{"not accepted", v2, func(_ *sigtest.Sigstore, sv *Services) {
+			sv.Accept = func(leaf *x509.Certificate) error {
+				if !slices.Contains(leaf.EmailAddresses, "dev@acme.example") {
+					t.Errorf("asked about a certificate for %q", leaf.EmailAddresses)
+				}
+				return notThis
+			}
+		}, "not this certificate", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newServices()
+			sv := withConfig(s, tt.with)
+			sv.TrustedRoot = s.TrustedRoot()
+			tt.harm(s, &sv)
+			signer, err := Keyless(s.Fulcio.Source(dev), sv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := signer.signPayload(t.Context(), payload)
+			wantError(t, err, tt.want)
+			var root *RootError
+			if !errors.As(err, &root) && !errors.Is(err, notThis) {
+				t.Errorf("error = %#v", err)
+			}
+			if data != nil || s.Calls() != tt.calls {
+				t.Errorf("%d requests, want %d", s.Calls(), tt.calls)
+			}
+		})
+	}
+}
+
+// A token that Fulcio would refuse is sent nowhere, and not shown.
+func TestRefuseToken(t *testing.T) {
+	claims := func(edit string) string {
+		payload := `{"iss":"https://accounts.example","aud":"sigstore","exp":` + fmt.Sprint(now.Add(time.Minute).Unix()) + `,"sub":"secret-subject"}`
+		if from, to, ok := strings.Cut(edit, " -> "); ok {
+			payload = strings.Replace(payload, from, to, 1)
+		}
+		return "e30." + base64.RawURLEncoding.EncodeToString([]byte(payload)) + ".c2ln"
+	}
+	for edit, want := range map[string]string{
+		`"sigstore" -> "https://acme.example"`: `it is for "https://acme.example", want the audience "sigstore"`,
+		`"sigstore" -> ["a","b"]`:              `it is for "a, b"`,
+		`"aud":"sigstore", -> `:                `want the audience`,
+		`"exp" -> "x"`:                         `does not say when it expires`,
+		fmt.Sprint(now.Add(time.Minute).Unix()) + " -> " + fmt.Sprint(now.Unix()): "it expired at 2026-11-30T12:00:00Z",
+		`"sub" -> "nbf":` + fmt.Sprint(now.Add(time.Hour).Unix()) + `,"sub"`:      "it is valid from 2026-11-30T13:00:00Z on",
+		`"iss" -> "x"`:                             "its issuer is",
+		`https://accounts -> http://accounts`:      "want an https URL",
+		`accounts.example -> accounts.example?a=b`: "without query",
+	} {
+		s := newServices()
+		signer, err := Keyless(func(context.Context) (string, error) { return claims(edit), nil }, withConfig(s, v1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = signer.signPayload(t.Context(), payload)
+		wantError(t, err, want)
+		var wrong *TokenError
+		if !errors.As(err, &wrong) || s.Calls() != 0 || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, after %d requests", edit, err, s.Calls())
+		}
+	}
+	for _, good := range []string{"", `"sigstore" -> ["x","sigstore"]`, `https://accounts.example -> http://127.0.0.1:1`} {
+		if err := checkToken(claims(good), now); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
 	}
 }
 

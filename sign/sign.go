@@ -40,8 +40,13 @@ type Services struct {
 	// TrustedRoot is a Sigstore trusted_root.json. If there is one, a keyless
 	// bundle that does not verify against it is an error: signature,
 	// certificate chain, SCTs, log entries and timestamps are checked, the
-	// identity is not. PKI and Key do not use it.
+	// identity is not. If it does not know the services the error is a
+	// *RootError, before anything is logged. PKI and Key do not use it.
 	TrustedRoot []byte
+
+	// Accept, if not nil, is asked about each certificate that Fulcio issued, before
+	// anything is sent to a log of signatures. Its error ends the signature.
+	Accept func(leaf *x509.Certificate) error
 
 	// TSA is the URL of an RFC 3161 timestamp authority. It takes the place of
 	// those in SigningConfig.
@@ -76,7 +81,9 @@ type Signer struct {
 	token func(context.Context) (string, error)
 
 	services plan
-	root     sgroot.TrustedMaterial // nil: not verified
+	now      time.Time
+	accept   func(*x509.Certificate) error // nil: every certificate is
+	root     sgroot.TrustedMaterial        // nil: not verified
 	http     caller
 }
 
@@ -162,11 +169,12 @@ func (s Services) signer(keyless bool, versions logVersions) (*Signer, error) {
 	if s.Client == nil && !p.empty() {
 		return nil, errors.New("no HTTP client for the signing services")
 	}
-	return &Signer{services: p, http: newCaller(s)}, nil
+	return &Signer{services: p, now: s.Now, accept: s.Accept, http: newCaller(s)}, nil
 }
 
 // Sign signs st and returns the bundle as one line of JSON, without a newline.
-// The error is a *ServiceError if a service did not do its part. If ctx is
+// The error is a *ServiceError if a service did not do its part, a *TokenError if
+// the identity token would be refused. If ctx is
 // canceled the error is that of ctx; if its deadline passes while a service is
 // waited for, it is both.
 //

@@ -68,7 +68,7 @@ func newServices() *sigtest.Sigstore {
 
 // services is what signers are given to ask the services of s that parts name.
 func services(s *sigtest.Sigstore, parts sigtest.Parts) sign.Services {
-	sv := sign.Services{Client: s.Client(), Now: now, Backoff: time.Nanosecond}
+	sv := sign.Services{Client: s.Client(), Now: s.Fulcio.Clock.Now(), Backoff: time.Nanosecond}
 	if parts != 0 {
 		sv.SigningConfig = s.SigningConfig(parts)
 	}

@@ -19,7 +19,6 @@ type judgement struct {
 	server    string
 	sighted   sighting    // by what is remembered
 	here      sighting    // by what is held
-	verb      string      // that asks
 	source    string      // as the user wrote it, for the next command; empty for the lockfile itself
 	launch    lock.Source // how the server was launched
 	bundles   []string    // files that were named

@@ -122,6 +122,8 @@ func codeOf(err error) ExitCode {
 		policy  *verify.PolicyError
 		file    *lock.ParseError
 		service *sign.ServiceError
+		token   *sign.TokenError
+		root    *sign.RootError
 		start   *mcp.StartError
 		method  *mcp.MethodError
 		http    *mcp.HTTPError
@@ -130,9 +132,9 @@ func codeOf(err error) ExitCode {
 	switch {
 	case errors.As(err, &f):
 		return f.code
-	case errors.As(err, &trust), errors.As(err, &format):
+	case errors.As(err, &trust), errors.As(err, &format), errors.As(err, &root):
 		return ExitTrust
-	case errors.As(err, &policy), errors.As(err, &file):
+	case errors.As(err, &policy), errors.As(err, &file), errors.As(err, &token):
 		return ExitUsage
 	case errors.As(err, &service):
 		return ExitService

@@ -34,22 +34,22 @@ func TestListHint(t *testing.T) {
 	}
 	closed.Close()
 	for url, want := range map[string]string{
-		serve(mcptest.HTTP("plain"), true):                            "private PKI",
-		strings.Replace(plain, "http:", "https:", 1):                  "does not speak TLS",
-		"http://" + closed.Addr().String():                            "see that the server is running",
-		serve(mcptest.HTTP("unauthorized"), false):                    "get a token where the server says",
-		serve(mcptest.HTTP("status-403"), false):                      "what the token must allow",
-		serve(mcptest.HTTP("status-404"), false):                      "which URL the publisher documents",
-		serve(mcptest.HTTP("status-405"), false):                      "HTTP+SSE transport is not supported",
-		serve(mcptest.HTTP("status-406"), false):                      "which URL the publisher documents",
-		serve(mcptest.HTTP("status-500"), false):                      "list it again later",
-		serve(mcptest.HTTP("web-page"), false):                        "which URL the publisher documents",
-		serve(mcptest.HTTP("redirect-slash"), false) + "/mcp":         "/mcp/",
-		serve(mcptest.HTTP("redirect-get"), false):                    "if the server has moved",
-		serve(mcptest.HTTP("start-error"), false):                     "what the server's publisher documents",
-		serve(mcptest.HTTP("swaps-pages"), false):                     "list it again when nothing changes",
-		serve(mcptest.HTTP("batch"), false):                           "otherwise",
-		serve(http.RedirectHandler("https://a.example/", 307), false): "if the server has moved",
+		serve(mcptest.HTTP("plain"), true):                                                     "private PKI",
+		strings.Replace(plain, "http:", "https:", 1):                                           "does not speak TLS",
+		"http://" + closed.Addr().String():                                                     "see that the server is running",
+		serve(mcptest.HTTP("unauthorized"), false):                                             "get a token where the server says",
+		serve(mcptest.HTTP("status-403"), false):                                               "what the token must allow",
+		serve(mcptest.HTTP("status-404"), false):                                               "which URL the publisher documents",
+		serve(mcptest.HTTP("status-405"), false):                                               "HTTP+SSE transport is not supported",
+		serve(mcptest.HTTP("status-406"), false):                                               "which URL the publisher documents",
+		serve(mcptest.HTTP("status-500"), false):                                               "list it again later",
+		serve(mcptest.HTTP("web-page"), false):                                                 "which URL the publisher documents",
+		serve(mcptest.HTTP("redirect-slash"), false) + "/mcp":                                  "/mcp/",
+		serve(mcptest.HTTP("redirect-get"), false):                                             "if the server has moved",
+		serve(mcptest.HTTP("start-error"), false):                                              "what the server's publisher documents",
+		serve(mcptest.HTTP("swaps-pages"), false):                                              "list it again when nothing changes",
+		serve(mcptest.HTTP("batch"), false):                                                    "otherwise",
+		serve(http.RedirectHandler("https://a.example/", http.StatusTemporaryRedirect), false): "if the server has moved",
 	} {
 		_, err := mcp.ListRemote(t.Context(), mcp.Remote{URL: url})
 		if err == nil {

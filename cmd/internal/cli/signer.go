@@ -94,7 +94,12 @@ func (a *app) seal(ctx context.Context, st *attest.Statement, l *lock.Listing, f
 	if err != nil {
 		return nil, err
 	}
-	bundle, err := signer.Sign(ctx, st)
+	if isTerminal(a.Stderr) && (f.token != "" || f.tsa != "" || f.signingConfig != "") {
+		fmt.Fprintf(a.Stderr, "%-8s waiting for the signing services, at most %s\n", "sign", maxSigning)
+	}
+	bounded, cancel := context.WithTimeout(ctx, maxSigning)
+	defer cancel()
+	bundle, err := signer.Sign(bounded, st)
 	if err != nil {
 		return nil, fail(codeOf(err), err, serviceHint(err))
 	}
@@ -110,7 +115,20 @@ func (a *app) seal(ctx context.Context, st *attest.Statement, l *lock.Listing, f
 	return made, nil
 }
 
+// maxSigning bounds how long the signing services take in all, with what is tried
+// again.
+const maxSigning = 2 * time.Minute
+
 func serviceHint(err error) string {
+	if wrong := (*sign.TokenError)(nil); errors.As(err, &wrong) {
+		return "let the job fetch a new identity token for the audience sigstore; nothing was sent"
+	}
+	if unknown := (*sign.RootError)(nil); errors.As(err, &unknown) {
+		return "name the trusted root that has the services of the signing config: --trusted-root FILE"
+	}
+	if f := (*failure)(nil); errors.As(err, &f) {
+		return f.hint
+	}
 	if service := (*sign.ServiceError)(nil); errors.As(err, &service) {
 		return "nothing was written; try again when the service answers"
 	}
@@ -160,11 +178,11 @@ func (f *signerFlags) keyless(services sign.Services) (*sign.Signer, error) {
 	if services.SigningConfig, err = readFile(f.signingConfig, maxTrustFile); err != nil {
 		return nil, fail(ExitUsage, err, "")
 	}
-	// What it is for, verifyOwn does. It is read here so that nothing is
-	// logged that can't be verified.
-	if err := readTrustedRoot(f.trustedRoot); err != nil {
+	// Nothing is logged that can't be verified, or whose signer no policy can name.
+	if services.TrustedRoot, err = readTrustedRoot(f.trustedRoot); err != nil {
 		return nil, err
 	}
+	services.Accept = nameable
 	data, err := readFile(f.token, maxTrustFile)
 	if err != nil {
 		return nil, fail(ExitUsage, err, "")
@@ -177,16 +195,25 @@ func (f *signerFlags) keyless(services sign.Services) (*sign.Signer, error) {
 	return s, fail(ExitUsage, err, "")
 }
 
+// nameable returns an error if no policy can name whom a certificate is for.
+func nameable(leaf *x509.Certificate) error {
+	id, err := verify.CertificateIdentity(leaf)
+	if err == nil && id.String() == "" {
+		err = errors.New("no policy can name the identity of the token: it says neither which repository and ref called the workflow, nor that it is one of the repository's own")
+	}
+	return fail(ExitUsage, err, "sign in a workflow of the repository itself, on a branch or tag; nothing was logged")
+}
+
 // readTrustedRoot reads a trusted root that the new bundle can be checked with.
-func readTrustedRoot(name string) error {
+func readTrustedRoot(name string) ([]byte, error) {
 	data, err := readFile(name, maxTrustFile)
 	if err == nil {
 		err = checkTrustedRoot(data)
 	}
 	if err != nil {
-		return fail(ExitTrust, fmt.Errorf("trusted root %s: %w", lock.Visible(name), withoutPath(err)), formatHint(err, name))
+		return nil, fail(ExitTrust, fmt.Errorf("trusted root %s: %w", lock.Visible(name), withoutPath(err)), formatHint(err, name))
 	}
-	return nil
+	return data, nil
 }
 
 // certificates reads the leaf and the certificates above it.
