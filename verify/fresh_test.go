@@ -79,11 +79,13 @@ func TestFreshLists(t *testing.T) {
 // A publisher who may not sign for the server has no list about it that counts.
 func TestFreshListsScope(t *testing.T) {
 	p := newPublisher(t)
-	text := "version: 1\npublishers:\n  acme: {servers: [other/*], key: {file: k.pub}}\nrevokers: [acme]\nrules:\n  - servers: [" + weather + "]\n    signedBy: [\"" + p.id + "\"]\n    revocations: {by: [acme], maxAge: 7d}\n"
-	v := newVerifier(t, withFiles(t, text, map[string][]byte{"k.pub": sigtest.PublicPEM(newPublisher(t).key.Public())}), trustKeys(p.key))
-	d := v.Decide(ask(listing(t, ab), p.sign(t, ab)))
-	if d.SignedErr() == nil {
-		t.Error("it is allowed")
+	for _, by := range []string{"acme", "acme, \"" + p.id + "\""} {
+		text := "version: 1\npublishers:\n  acme: {servers: [other/*], key: {file: k.pub}}\nrevokers: [acme]\nrules:\n  - servers: [" + weather + "]\n    signedBy: [\"" + p.id + "\"]\n    revocations: {by: [" + by + "], maxAge: 7d}\n"
+		v := newVerifier(t, withFiles(t, text, map[string][]byte{"k.pub": sigtest.PublicPEM(newPublisher(t).key.Public())}), trustKeys(p.key))
+		d := v.Decide(ask(listing(t, ab), p.sign(t, ab), p.revokes(t, 1, nil)))
+		if d.SignedErr() == nil {
+			t.Errorf("by %s: it is allowed", by)
+		}
+		wantError(t, d.Err(), "may not sign for this server")
 	}
-	wantError(t, d.Err(), "may not sign for this server")
 }
