@@ -43,7 +43,7 @@ rule refuses can't be approved. Without a terminal --listing names what was read
 	flags := cmd.Flags()
 	flags.StringVar(&f.listing, "listing", "", "digest of the listing that was read; approves without asking")
 	flags.BoolVar(&f.held, "held", false, "the listing that check held, in the place of SOURCE")
-	flags.BoolVar(&f.downgrade, "downgrade", false, "accept a release older than the last one that was seen")
+	flags.BoolVar(&f.downgrade, "downgrade", false, "go back, on purpose, to a release older than the last one that was seen")
 	f.reviewFlags.add(flags)
 	f.trustFlags.add(a, flags)
 	a.live.add(flags)

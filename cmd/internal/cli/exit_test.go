@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -194,5 +195,40 @@ func TestReasonCodes(t *testing.T) {
 	slices.Sort(harmless)
 	if reasons < 15 || !slices.Equal(harmless, want) {
 		t.Errorf("of %d reasons these have no code: %v, want %v", reasons, harmless, want)
+	}
+}
+
+// No message advises to accept an older release or to ask for less: a command
+// that is repeated has --downgrade only if it was given.
+func TestNoHintLoosens(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	found := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			switch {
+			case lit.Value == `"--downgrade"` && name == "approve.go":
+				found++
+			case strings.Contains(lit.Value, "--downgrade"), strings.Contains(lit.Value, "--stateless"):
+				t.Errorf("%s: %s", name, lit.Value)
+			}
+			return true
+		})
+	}
+	if found != 1 {
+		t.Errorf("--downgrade is repeated in %d places, want 1", found)
 	}
 }
