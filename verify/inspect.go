@@ -89,6 +89,25 @@ func describe(c *x509.Certificate) *Certificate {
 	return d
 }
 
+// CertificateIdentity returns whom a certificate of Fulcio names, as a policy
+// would. The zero Identity, whose String is empty, says that no policy can. The
+// certificate is not verified.
+func CertificateIdentity(leaf *x509.Certificate) (Identity, error) {
+	name, err := subject(leaf)
+	if err != nil {
+		return Identity{}, err
+	}
+	x, err := certificate.ParseExtensions(leaf.Extensions)
+	if err != nil {
+		return Identity{}, clean("certificate", err)
+	}
+	s, err := openIDSigner(leaf, x, name)
+	if err != nil {
+		return Identity{}, err
+	}
+	return IdentityOf(s), nil
+}
+
 func describeHint(hint string) string {
 	if d, err := decodeHint(hint); err == nil {
 		return d.String()

@@ -236,25 +236,6 @@ var (
 	oidOldRef      = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 6}
 )
 
-// CertificateIdentity returns whom a certificate of Fulcio names, as a policy
-// would. The zero Identity, whose String is empty, says that no policy can. The
-// certificate is not verified.
-func CertificateIdentity(leaf *x509.Certificate) (Identity, error) {
-	name, err := subject(leaf)
-	if err != nil {
-		return Identity{}, err
-	}
-	x, err := certificate.ParseExtensions(leaf.Extensions)
-	if err != nil {
-		return Identity{}, clean("certificate", err)
-	}
-	s, err := openIDSigner(leaf, x, name)
-	if err != nil {
-		return Identity{}, err
-	}
-	return IdentityOf(s), nil
-}
-
 // openIDSigner returns who a certificate of Fulcio is for.
 func openIDSigner(leaf *x509.Certificate, x certificate.Extensions, subject string) (lock.Signer, error) {
 	if x.Issuer == "" {
