@@ -55,9 +55,9 @@ func (p *Process) homeFolder() (string, error) {
 	return "", fmt.Errorf("%s is not an absolute path: %w", name, cause)
 }
 
-// absent returns nil if it is certain that there is no file of that path, which
-// can't be found: each folder above is there and leads somewhere, or is absent
-// itself.
+// absent returns nil if it is certain that there was no file of that path when it
+// was not found: each folder above is there and leads somewhere, or is absent
+// itself. One that is there now was made since, by another process.
 func absent(path string) error {
 	for at := path; ; at = filepath.Dir(at) {
 		info, err := os.Lstat(at)
@@ -72,23 +72,21 @@ func absent(path string) error {
 		switch {
 		case err != nil:
 			return err
-		case at == path:
-			return fmt.Errorf("%s is there", lock.Visible(at))
-		case !info.IsDir():
+		case at != path && !info.IsDir():
 			return fmt.Errorf("%s is not a folder", lock.Visible(at))
 		}
 		return nil
 	}
 }
 
-// absentIn returns nil if a folder has nothing of that name, not even a link
-// that leads nowhere.
+// absentIn returns nil if a folder had nothing of that name when it was not found,
+// not even a link that leads nowhere.
 func absentIn(root *os.Root, name string) error {
-	_, err := root.Lstat(name)
+	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		err = fmt.Errorf("%s is a link that leads nowhere", lock.Visible(filepath.Join(root.Name(), name)))
 	}
 	return err

@@ -44,6 +44,11 @@ func stubborn() {
 // start starts mcpsign in a folder, with a standard input that stays open.
 func start(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
+	// Under nohup SIGHUP is ignored, and a program that is started inherits that,
+	// but not that it is handled.
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangUps) })
 	cmd := exec.Command(must(os.Executable()), args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), beVariable+"=mcpsign", "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"))
