@@ -160,11 +160,30 @@ func checkDecision(t *testing.T, d *Decision, r Request) {
 			t.Errorf("Allows(%s) = %v", x.ID(), d.Allows(x))
 		}
 	}
+	checkExplained(t, d)
 	if err := d.Err(); (err == nil) != (allowed > 0 && allowed == len(d.Results())) {
 		t.Errorf("%d of %d are allowed, and the error is %v", allowed, len(d.Results()), err)
 	}
 	if !slices.IsSortedFunc(d.Results(), compareResults) {
 		t.Error("the results are not sorted")
+	}
+}
+
+// checkExplained fails the test if the explanation of a result says another thing
+// than the result: what is allowed has all that is needed, and what is denied
+// lacks something. What blocks a whole listing is not looked for in one definition.
+func checkExplained(t *testing.T, d *Decision) {
+	t.Helper()
+	for _, x := range d.Results() {
+		for _, e := range d.Explain(x.Kind, x.Name) {
+			if len(e.Needs) == 0 || e.Result.Has(Blocked) {
+				continue
+			}
+			unmet := slices.IndexFunc(e.Needs, func(n Need) bool { return !n.Met })
+			if met := unmet < 0; met != (e.Result.Verdict == Allow) {
+				t.Errorf("%s is %s, and the explanation is %+v", x.Name, show(e.Result), e.Needs)
+			}
+		}
 	}
 }
 

@@ -97,7 +97,11 @@ func (d *Decision) needs(def lock.Definition) []Need {
 	if q.rule.fresh != nil {
 		needs = append(needs, d.listsNeed())
 	}
-	if q.signatures {
+	var pins []lock.Pin
+	if d.request.Lock != nil {
+		pins = d.request.Lock.Pin(def.Kind(), def.Name())
+	}
+	if q.asksSignature(equalPins(pins, def.Digest())) {
 		needs = append(needs, Need{NeedSignatures, count(q.need, q.signers), d.foundReleases(subject), len(vouching) >= q.need})
 	}
 	if n, ok := d.statusNeed(); ok {

@@ -177,3 +177,26 @@ func TestExplainAgrees(t *testing.T) {
 		t.Errorf("only %d explanations", explained)
 	}
 }
+
+// By the rule of the lockfile a definition that was approved unsigned, beside one
+// that is signed, needs no signature, and the explanation asks for none.
+func TestExplainUnsignedPin(t *testing.T) {
+	const one = `{"tools":[{"name":"a"}]}`
+	p := newPublisher(t)
+	bundle := p.sign(t, one)
+	entry, err := ruleFor(t, "", p).Decide(ask(listing(t, one), bundle)).Pin(listing(t, one).Definitions...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := listing(t, ab)
+	for _, x := range both.Definitions {
+		if x.Name() == "b" {
+			entry.Pins = append(entry.Pins, lock.Pin{Definition: x, Unsigned: true})
+		}
+	}
+	r := ask(both, bundle)
+	r.Lock = formatted(t, entry)
+	d := newVerifier(t, nil, trustKeys(p.key)).Decide(r)
+	wantVerdicts(t, d, "tool:a allow verified; tool:b allow pinned")
+	checkDecision(t, d, r)
+}

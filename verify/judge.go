@@ -19,13 +19,7 @@ func (d *Decision) judge(def lock.Definition, x *Result) []Reason {
 	if entry != nil {
 		pins = entry.Pin(x.Kind, x.Name)
 	}
-	// One release may be pinned in several variants.
-	var equal []lock.Pin
-	for _, p := range pins {
-		if p.Definition.Digest() == x.Digest {
-			equal = append(equal, p)
-		}
-	}
+	equal := equalPins(pins, x.Digest)
 	if len(equal) > 0 {
 		x.Pinned = x.Digest
 	} else if len(pins) > 0 {
@@ -36,9 +30,7 @@ func (d *Decision) judge(def lock.Definition, x *Result) []Reason {
 	}
 
 	vouching := d.vouching(subject)
-	unsigned := slices.ContainsFunc(equal, func(p lock.Pin) bool { return p.Unsigned })
-	signed := q.signatures && !(q.recorded && unsigned) || !q.signatures && len(equal) > 0 && !unsigned
-	if signed && len(vouching) < q.need {
+	if q.asksSignature(equal) && len(vouching) < q.need {
 		return d.unproven(def, pins, len(equal) > 0)
 	}
 	if why := d.lacking(subject, vouching); len(why) > 0 {
@@ -68,6 +60,23 @@ func (d *Decision) judge(def lock.Definition, x *Result) []Reason {
 		x.Verdict, reasons = Undecided, append(reasons, ServerChanged)
 	}
 	return reasons
+}
+
+// equalPins returns the pins with that digest. One release may be pinned in
+// several variants.
+func equalPins(pins []lock.Pin, digest lock.Digest) []lock.Pin {
+	return slices.DeleteFunc(slices.Clone(pins), func(p lock.Pin) bool { return p.Definition.Digest() != digest })
+}
+
+// asksSignature reports whether a definition with those equal pins must be signed:
+// the rule says so, but of the pins that were approved unsigned only a policy does;
+// or it was pinned as signed.
+func (q *requirement) asksSignature(equal []lock.Pin) bool {
+	unsigned := slices.ContainsFunc(equal, func(p lock.Pin) bool { return p.Unsigned })
+	if q.signatures {
+		return !q.recorded || !unsigned
+	}
+	return len(equal) > 0 && !unsigned
 }
 
 // compare judges a definition that is signed as the rule asks by its pins, of
