@@ -350,7 +350,7 @@ func TestPin(t *testing.T) {
 		{"not listed", []lock.Definition{byName(`{"tools":[{"name":"\u001b[31m"}]}`)}, `tool:\u{1b}[31m was not decided on`},
 		{"no digest", []lock.Definition{byName(`{"tools":[{"name":"e"}]}`)}, "tool:e was not decided on"},
 		{"zero", []lock.Definition{{}}, "was not decided on"},
-		{"other kind", []lock.Definition{byName(`{"prompts":[{"name":"a"}]}`)}, "prompt:a is not allowed: unsigned"},
+		{"other kind", []lock.Definition{byName(`{"prompts":[{"name":"a"}]}`)}, "prompt:a is not allowed: wrong_kind"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			entry, err := d.Pin(tt.xs...)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -100,6 +101,35 @@ func (d *Decision) Ruled() bool {
 // Expected names the identities of which one has to sign; none if the rule
 // asks for no signature.
 func (d *Decision) Expected() []string { return d.expected }
+
+// ExpectedOf names those of which one has to sign a statement of a predicate type:
+// reviewers for an approval, the signers of an attestation, as the policy names
+// them; Expected for everything else.
+func (d *Decision) ExpectedOf(predicateType string) []string {
+	var names []string
+	add := func(ps []*principal) {
+		for _, p := range ps {
+			names = appendNew(names, p.name)
+		}
+	}
+	for _, p := range d.single() {
+		if p.need == nil {
+			continue
+		}
+		if predicateType == attest.ApprovalType {
+			add(p.need.approvers)
+		}
+		for i, a := range p.need.attested {
+			if a.predicate == predicateType {
+				add(p.need.attesters[i])
+			}
+		}
+	}
+	if len(names) == 0 {
+		return d.Expected()
+	}
+	return names
+}
 
 // Allows reports whether x, with exactly its digest, is allowed.
 func (d *Decision) Allows(x lock.Definition) bool {

@@ -126,9 +126,21 @@ func (d *Decision) unproven(def lock.Definition, pins []lock.Pin, equal bool) []
 		reasons = appendNew(reasons, d.failures()...)
 	}
 	if !slices.ContainsFunc(reasons, func(r Reason) bool { return r != NotLocked && r != Drift }) && (vouched || len(reasons) == 0) {
-		reasons = append(reasons, Unsigned) // by too few
+		reasons = append(reasons, d.otherwise(subjectOf(def))) // by too few
 	}
 	return reasons
+}
+
+// otherwise returns WrongKind if what counts has the name of a definition, of
+// another kind alone, and Unsigned if not.
+func (d *Decision) otherwise(x attest.Subject) Reason {
+	names := func(k lock.Kind) bool {
+		return slices.ContainsFunc(d.used, func(c counted) bool { _, ok := c.statement.Find(k, x.Name); return ok })
+	}
+	if x.Name != "" && !names(x.Kind) && slices.ContainsFunc([]lock.Kind{lock.Tool, lock.Prompt, lock.ResourceTemplate}, names) {
+		return WrongKind
+	}
+	return Unsigned
 }
 
 // olderReleases returns the releases by those who may sign that do not count

@@ -19,7 +19,7 @@ const (
 	Unreadable         Reason = "unreadable"          // nothing can be said: evidence in a format that is not read
 	WrongSigner        Reason = "wrong_signer"        // valid, by someone else
 	WrongServer        Reason = "wrong_server"        // valid, for another server
-	WrongKind          Reason = "wrong_kind"          // valid, and not about definitions
+	WrongKind          Reason = "wrong_kind"          // valid, and not about definitions, or about one of the name of another kind
 	Rollback           Reason = "rollback"            // older than what was seen or is at hand, or than the rule allows
 	Equivocation       Reason = "equivocation"        // two statements of one release contradict each other
 	Expired            Reason = "expired"             // the statement's time, the key's, or that which the rule allows, is past

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
@@ -174,17 +175,35 @@ func (j *judgement) evidence(w io.Writer) {
 		fmt.Fprintf(w, "%-8s %s  %s\n", what, shorten(d.Bundle), d.Reason)
 		switch d.Reason {
 		case verify.WrongSigner:
-			fmt.Fprintf(w, "         expected %s\n", expected)
+			names := j.decision.ExpectedOf(d.Type)
+			fmt.Fprintf(w, "         expected %s\n", j.expectedOf(d.Type))
 			fmt.Fprintf(w, "         found    %s\n", signerText(d))
-			for _, id := range j.decision.Expected() {
+			for _, id := range names {
 				mismatchText(w, id, d.Signer)
 			}
 		case verify.WrongServer:
+			if d.Type == attest.ApprovalType { // it is the audience that differs
+				fmt.Fprintf(w, "         %s\n", lock.Visible(d.Err.Error()))
+				continue
+			}
 			fmt.Fprintf(w, "         expected server %s\n         found    %v\n", j.server, d.Err)
 		default:
 			fmt.Fprintf(w, "         %s\n", lock.Visible(d.Err.Error()))
 		}
 	}
+}
+
+// expectedOf says who should have signed a statement of a predicate type, or one of
+// a signer who is not known, whose type counts for nothing.
+func (j *judgement) expectedOf(predicateType string) string {
+	reviewers, signers := j.decision.ExpectedOf(attest.ApprovalType), j.decision.Expected()
+	switch asked := !slices.Equal(reviewers, signers); {
+	case asked && predicateType == attest.ApprovalType:
+		return "an approval by " + orEach(reviewers)
+	case asked && predicateType == "":
+		return orEach(signers) + ", or an approval by " + orEach(reviewers)
+	}
+	return orEach(j.decision.ExpectedOf(predicateType))
 }
 
 func visible(list []string) []string {
