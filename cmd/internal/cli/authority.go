@@ -52,7 +52,7 @@ func (t *trustFlags) userPolicy() (*verify.Policy, error) {
 		return p, err
 	}
 	// Relative paths do not count; a policy where this one leads is meant to.
-	if err := absent(filepath.Join(ignored, "mcpsign", policyName)); err != nil {
+	if err := nothingAt(filepath.Join(ignored, "mcpsign", policyName)); err != nil {
 		return nil, fail(ExitUsage, fmt.Errorf("%s is %s, a relative path, which does not count: %w", variable, lock.Visible(ignored), err), "set "+variable+" to an absolute path")
 	}
 	t.app.note(fmt.Sprintf("%s is %s, a relative path, which does not count: policies of the user are in %s", variable, lock.Visible(ignored), lock.Visible(base)))

@@ -79,6 +79,14 @@ func absent(path string) error {
 	}
 }
 
+// nothingAt is absent, but that a file which is there is an error.
+func nothingAt(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s is there", lock.Visible(path))
+	}
+	return absent(path)
+}
+
 // absentIn returns nil if a folder had nothing of that name when it was not found,
 // not even a link that leads nowhere.
 func absentIn(root *os.Root, name string) error {

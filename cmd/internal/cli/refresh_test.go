@@ -117,8 +117,8 @@ func TestAddTooMany(t *testing.T) {
 	t.Chdir(t.TempDir())
 	u := newUser(t)
 	ca, leaf := refreshable(t, u)
+	now := time.Now() // of all lists: a later one would take the place of an earlier
 	list := func(minutes int) string {
-		now := time.Now()
 		return string(ca.CRL(now.Add(-time.Hour), now.Add(time.Hour), now.Add(-time.Duration(minutes)*time.Minute), leaf.Certificate()).Raw)
 	}
 	files := map[string]string{}
