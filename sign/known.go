@@ -3,6 +3,7 @@ package sign
 import (
 	"crypto/x509"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 
@@ -11,30 +12,31 @@ import (
 
 // A RootError reports that the trusted root does not have a service of the
 // signing config, so that nobody who has that root could verify the signature.
-// Nothing was sent to a transparency log for it.
+// The signature was sent to no transparency log. A certificate that Fulcio issued
+// for it is in the certificate transparency log of that Fulcio.
 type RootError struct {
-	Service string // "fulcio", "tsa" or "rekor"
+	Service string // "certificate authority", "timestamp authority" or "transparency log"
 	URL     string
 }
 
 func (e *RootError) Error() string {
-	return fmt.Sprintf("the trusted root does not know the %s at %s: nothing was logged", e.Service, e.URL)
+	return fmt.Sprintf("the trusted root does not have the %s at %s: no signature was logged", e.Service, e.URL)
 }
 
 // knowsLogs checks, before anything is sent, that the trusted root has the logs:
-// some, and each Rekor v2 by its host, which is in its entries.
+// a Rekor v2 by its host, which its entries name; for a Rekor v1 any log will do,
+// since its entries alone tell which one made them.
 func (s *Signer) knowsLogs() error {
 	logs := s.root.RekorLogs()
 	for _, l := range s.services.logs {
-		known := func(log *sgroot.TransparencyLog) bool {
-			return l.version < 2 || hostname(log.BaseURL) == hostname(l.url)
+		known := len(logs) > 0
+		if l.version >= 2 {
+			known = slices.ContainsFunc(slices.Collect(maps.Values(logs)), func(log *sgroot.TransparencyLog) bool {
+				return hostname(log.BaseURL) == hostname(l.url)
+			})
 		}
-		found := false
-		for _, log := range logs {
-			found = found || known(log)
-		}
-		if !found {
-			return &RootError{"rekor", l.url}
+		if !known {
+			return &RootError{"transparency log", l.url}
 		}
 	}
 	return nil
@@ -56,7 +58,7 @@ func (s *Signer) knowsIssuer(leaf *x509.Certificate) error {
 	}) {
 		return nil
 	}
-	return &RootError{"fulcio", s.services.fulcio}
+	return &RootError{"certificate authority", s.services.fulcio}
 }
 
 // knowsStamp checks that an authority of the trusted root made a timestamp.
@@ -67,5 +69,5 @@ func (s *Signer) knowsStamp(from string, stamp, signature []byte) error {
 	}) {
 		return nil
 	}
-	return &RootError{"tsa", from}
+	return &RootError{"timestamp authority", from}
 }

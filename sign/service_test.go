@@ -293,12 +293,12 @@ func TestNothingLogged(t *testing.T) {
 		want  string
 		calls int // of all services
 	}{
-		{"unknown Fulcio", v1, func(s *sigtest.Sigstore, _ *Services) { s.Fulcio = sigtest.NewFulcio(s.Clock) }, "does not know the fulcio at https://fulcio.test", 1},
-		{"unknown TSA", v2, func(s *sigtest.Sigstore, _ *Services) { s.TSA = sigtest.NewTSA(s.Clock) }, "does not know the tsa at https://tsa.test/api/v1/timestamp", 2},
-		{"root of other services", v2, func(_ *sigtest.Sigstore, sv *Services) { sv.TrustedRoot = newServices().TrustedRoot() }, "does not know the fulcio", 1},
+		{"unknown Fulcio", v1, func(s *sigtest.Sigstore, _ *Services) { s.Fulcio = sigtest.NewFulcio(s.Clock) }, "does not have the certificate authority at https://fulcio.test", 1},
+		{"unknown TSA", v2, func(s *sigtest.Sigstore, _ *Services) { s.TSA = sigtest.NewTSA(s.Clock) }, "does not have the timestamp authority at https://tsa.test/api/v1/timestamp", 2},
+		{"root of other services", v2, func(_ *sigtest.Sigstore, sv *Services) { sv.TrustedRoot = newServices().TrustedRoot() }, "does not have the certificate authority", 1},
 		{"root without a log", v1, func(_ *sigtest.Sigstore, sv *Services) {
 			sv.TrustedRoot = []byte(`{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`)
-		}, "does not know the rekor", 0},
+		}, "does not have the transparency log", 0},
 		{"not accepted", v2, func(_ *sigtest.Sigstore, sv *Services) {
 			sv.Accept = func(leaf *x509.Certificate) error {
 				if !slices.Contains(leaf.EmailAddresses, "dev@acme.example") {

@@ -120,8 +120,8 @@ func failed(err error, unknown *badEvidence, again func() error) *badEvidence {
 }
 
 // ErrNoTime says that nothing tells when a certificate signed: there is neither a
-// timestamp nor a log entry. Only own PKI can do without, see Policy. The
-// signature itself is not broken: the reason is Unsigned.
+// timestamp nor a log entry. Only a signature from a private PKI can do without,
+// see Policy. The signature itself is not broken: the reason is Unsigned.
 var ErrNoTime = errors.New("there is neither an RFC 3161 timestamp nor a log entry with a signed time")
 
 // ErrNoLog says that a keyless signature has no entry in a transparency log. A

@@ -10,7 +10,7 @@ import (
 )
 
 // What is not a bundle that can be read is named for what it is, with what to
-// do, and is no verdict about a signature.
+// do, and gives no verdict about a signature.
 func TestFormats(t *testing.T) {
 	key := sigtest.P256()
 	v := verifier(t, trustKeys(key), "key:"+keyID(t, key))

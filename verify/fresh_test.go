@@ -29,16 +29,16 @@ func TestFreshLists(t *testing.T) {
 		text   string // of the error; empty: allowed
 	}{
 		{"not asked for", "need: 1", nil, ""},
-		{"none", mine, nil, "there is no revocation list by " + p.id + ", and the rule asks for one of the last 7d"},
+		{"none", mine, nil, "no revocation list by " + p.id + " is known, and the rule asks for one of the last 7d"},
 		{"recent", mine, [][]byte{p.revokes(t, 1, nil, at(-1))}, ""},
 		{"just in time", mine, [][]byte{p.revokes(t, 1, nil, at(-7*24))}, ""},
 		{"too old", mine, [][]byte{p.revokes(t, 4, nil, at(-7*24-1))}, "revocation list 4 by " + p.id + " is of 2026-11-23T11:00:00Z, and the rule asks for one of the last 7d"},
 		{"too old, and a recent one", mine, [][]byte{p.revokes(t, 1, nil, at(-900)), p.revokes(t, 2, nil, at(-1))}, ""},
 		{"of a time to come", mine, [][]byte{p.revokes(t, 1, nil, at(1))}, "2026-11-30T13:00:00Z"},
-		{"about another server", mine, [][]byte{p.revokes(t, 1, nil, elsewhere)}, "there is no revocation list"},
-		{"by another signer", mine, [][]byte{second.revokes(t, 1, nil, at(-1))}, "there is no revocation list by " + p.id},
+		{"about another server", mine, [][]byte{p.revokes(t, 1, nil, elsewhere)}, "no revocation list by "},
+		{"by another signer", mine, [][]byte{second.revokes(t, 1, nil, at(-1))}, "no revocation list by " + p.id + " is known"},
 		{"by each signer", "revocations: {maxAge: 36h}", [][]byte{p.revokes(t, 1, nil, at(-1)), second.revokes(t, 1, nil, at(-1))}, ""},
-		{"by one of the signers", "revocations: {maxAge: 36h}", [][]byte{p.revokes(t, 1, nil, at(-1))}, "by " + second.id + ", and the rule asks for one of the last 36h"},
+		{"by one of the signers", "revocations: {maxAge: 36h}", [][]byte{p.revokes(t, 1, nil, at(-1))}, "by " + second.id + " is known, and the rule asks for one of the last 36h"},
 		{"by a revoker", "revocations: {by: [\"" + security.id + "\"], maxAge: 1d}", [][]byte{security.revokes(t, 1, nil, at(-1))}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -363,13 +363,13 @@ func (id Identity) broad() string {
 	for _, t := range id.job.triggers {
 		switch t {
 		case "pull_request", "pull_request_target", "merge_request_event", "external_pull_request_event":
-			return "proposed changes: whoever may propose one can sign"
+			return "proposed changes: anyone who can propose one can sign"
 		case "issue_comment", "issues", "workflow_run", "discussion", "discussion_comment":
 			return "runs that " + t + " starts: people who can't write to the repository may start one"
 		}
 	}
 	if id.job.ref.expr == nil {
-		return "any ref of the repository: whoever may push a branch can call the workflow and sign, unless ?caller= names the ref"
+		return "any ref of the repository: anyone who can push a branch can call the workflow and sign, unless ?caller= names the ref"
 	}
 	for _, ref := range []string{id.job.ref.text, id.subject.text[strings.Index(id.subject.text, "@")+1:]} {
 		if why := broadRef(ref); why != "" {
@@ -383,11 +383,11 @@ func broadRef(ref string) string {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(ref, "refs/"), "/")
 	switch {
 	case strings.Contains(first, "*"):
-		return "any ref: whoever may push a branch can sign"
+		return "any ref: anyone who can push a branch can sign"
 	case first == "heads" && strings.HasPrefix(rest, "*"):
-		return "any branch: whoever may push one can sign"
+		return "any branch: anyone who can push one can sign"
 	case first == "pull" || first == "merge-requests":
-		return "proposed changes: whoever may propose one can sign"
+		return "proposed changes: anyone who can propose one can sign"
 	}
 	return ""
 }

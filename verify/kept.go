@@ -23,7 +23,7 @@ func (e *KeptError) Error() string {
 // Unwrap returns why the bundle can't be judged.
 func (e *KeptError) Unwrap() error { return e.Err }
 
-// A claim is what a kept bundle says that could forbid something, verified or
+// A claim is what a bundle of Request.Kept says that could forbid something, verified or
 // not.
 type claim struct {
 	id        lock.Digest

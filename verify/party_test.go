@@ -8,7 +8,7 @@ import (
 )
 
 // Whatever belongs to a named publisher is one party, but for a repository that
-// was created again. An identity by itself is no more than itself.
+// was created again. An identity outside a publisher is a party of its own.
 func TestParty(t *testing.T) {
 	a, b, other := newPublisher(t), newPublisher(t), newPublisher(t)
 	files := map[string][]byte{"a.pub": sigtest.PublicPEM(a.key.Public()), "b.pub": sigtest.PublicPEM(b.key.Public())}

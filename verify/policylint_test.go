@@ -49,7 +49,7 @@ func TestLint(t *testing.T) {
 		{"star in a certificate's subject", signed("a/*", `"x509:uri:https://acme.example/*"`), "2:33 literal_star, 2:33 any_root"},
 		{"star of a revoker", signed("a/*", key) + "revokers: [\"email:*@acme.example@https://i.example\"]\n", "3:12 literal_star"},
 		{"star of a publisher", signed("a/*", "p") + "publishers: {p: {keyless: [\"email:*@acme.example@https://i.example\"]}}\n", "3:17 literal_star"},
-		{"star of a publisher's own PKI", signed("a/*", "p") + "publishers: {p: {x509: {roots: [r.pem], san: \"uri:https://acme.example/**\"}}}\n", "3:24 literal_star"},
+		{"star of a publisher's private PKI", signed("a/*", "p") + "publishers: {p: {x509: {roots: [r.pem], san: \"uri:https://acme.example/**\"}}}\n", "3:24 literal_star"},
 
 		{"unused publisher", signed("a/*", key) + "publishers: {p: {keyless: [\"" + id + "tags/v*\"]}}\n", "3:17 unused_publisher"},
 		{"broad publisher", signed("a/*", "p") + "publishers: {p: {keyless: [\"" + id + "heads/**\"]}}\n", "3:17 broad_identity"},

@@ -16,7 +16,7 @@ type principal struct {
 	recorded  []lock.Signer // instead of ids, or besides those of a publisher
 	publisher bool          // a publisher that the policy names: all its identities, certificates and keys are one party
 	servers   []pattern     // none: any
-	domain    *domain       // a publisher's own PKI, nil for that of Trust
+	domain    *domain       // a publisher's private PKI, nil for that of Trust
 	material  *material     // with a publisher's own trusted roots, nil for those of Trust
 	log       bool          // what a signature must have besides
 	stamps    bool
@@ -43,7 +43,7 @@ func (p *principal) knows(s lock.Signer) bool {
 
 // same reports whether two signers are one party: by what they are themselves,
 // or because both belong to the publisher. A repository that was created again
-// under its old name has another ID and is another party, whoever may sign.
+// under its old name has another ID and is another party, even for the same publisher.
 func (p *principal) same(a, b lock.Signer) bool {
 	if a.Same(b) {
 		return true

@@ -239,7 +239,7 @@ type StaleListError struct {
 
 func (e *StaleListError) Error() string {
 	if e.Number == 0 {
-		return fmt.Sprintf("there is no revocation list by %s, and the rule asks for one of the last %s", shown(e.By), inHours(e.MaxAge))
+		return fmt.Sprintf("no revocation list by %s is known, and the rule asks for one of the last %s", shown(e.By), inHours(e.MaxAge))
 	}
 	return fmt.Sprintf("revocation list %d by %s is of %s, and the rule asks for one of the last %s", e.Number, shown(e.By), e.Made.UTC().Format(time.RFC3339), inHours(e.MaxAge))
 }

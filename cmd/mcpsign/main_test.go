@@ -47,8 +47,8 @@ func TestMain(m *testing.M) {
 // published schema.
 func checkedMain() {
 	var stdout bytes.Buffer
-	system := os.Getenv("TEST_SYSTEM")   // in the place of /etc/mcpsign
-	database := func() (string, error) { // in the place of the user database
+	system := os.Getenv("TEST_SYSTEM")   // stands for /etc/mcpsign
+	database := func() (string, error) { // stands for the user database
 		return os.Getenv("TEST_USER_HOME"), nil
 	}
 	if !slices.Contains(os.Args, "json") && system == "" && os.Getenv("HOME") != "" {

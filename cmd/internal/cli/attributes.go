@@ -167,7 +167,7 @@ func attributesMatch(pattern, rel string) bool {
 }
 
 // rewritten reports whether data is as it should be but for its line ends, CRLF
-// in the place of LF.
+// instead of LF.
 func rewritten(data []byte, same func([]byte) bool) bool {
 	return bytes.Contains(data, []byte("\r\n")) && same(bytes.ReplaceAll(data, []byte("\r"), nil))
 }

@@ -84,7 +84,7 @@ func (a *app) pack(out string, authority []string) error {
 	}
 	defer st.close()
 	if !st.had {
-		return usage("pin a server with: "+a.next("lock", "NAME", "SOURCE"), "there is no lockfile "+lock.Visible(a.lock))
+		return usage("pin a server with: "+a.next("lock", "NAME", "SOURCE"), "no lockfile "+lock.Visible(a.lock))
 	}
 	k := &kit.Kit{Lock: st.file}
 	for _, d := range kit.Named(st.file) {

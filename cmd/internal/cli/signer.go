@@ -201,7 +201,7 @@ func nameable(leaf *x509.Certificate) error {
 	if err == nil && id.String() == "" {
 		err = errors.New("no policy can name the identity of the token: it says neither which repository and ref called the workflow, nor that it is one of the repository's own")
 	}
-	return fail(ExitUsage, err, "sign in a workflow of the repository itself, on a branch or tag; nothing was logged")
+	return fail(ExitUsage, err, "sign in a workflow of the repository itself, on a branch or tag; the signature was not logged")
 }
 
 // readTrustedRoot reads a trusted root that the new bundle can be checked with.

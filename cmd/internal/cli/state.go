@@ -83,7 +83,7 @@ type listMark struct {
 func (a *app) state() (*state, error) {
 	base, err := a.baseFolder("XDG_STATE_HOME", "LocalAppData", ".local", "state")
 	if err != nil {
-		return nil, fail(ExitTrust, fmt.Errorf("there is no place to keep the sequences that were seen: %w", err), "set XDG_STATE_HOME or HOME to an absolute path")
+		return nil, fail(ExitTrust, fmt.Errorf("can't tell where to keep the sequences that were seen: %w", err), "set XDG_STATE_HOME or HOME to an absolute path")
 	}
 	return &state{filepath.Join(base, "mcpsign")}, nil
 }

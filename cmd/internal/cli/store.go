@@ -215,7 +215,7 @@ func (s *store) addRecorded(trust *verify.Trust, server *lock.Server, builtin bo
 
 // addCertificates adds the certificates that the lock records for one statement.
 // The root of the signer and what is under it are for the signature; the others
-// are for the timestamps, or the same ones if there are no others.
+// are for the timestamps; without others the same ones are for those too.
 func (s *store) addCertificates(trust *verify.Trust, e lock.Evidence, certs []*x509.Certificate) (added []string, err error) {
 	add := func(role string, to *[]*x509.Certificate, certs ...*x509.Certificate) {
 		for _, c := range certs {

@@ -228,8 +228,8 @@ func (t *trustFlags) readAll() error {
 
 // verifier returns a verifier for a server, with the trust that the lockfile
 // records for it and the keys that were kept: who may sign is named by digest, so
-// that a key's bytes bring no authority. Servers with the same trust share one, and with it what was
-// verified.
+// that a key's bytes bring no authority. Servers with the same trust share a
+// verifier, and with it what was verified.
 func (t *trustFlags) verifier(s *store, name string, entry *lock.Server, kept ...verify.TrustedKey) (*verify.Verifier, error) {
 	policy, trust, err := t.load(name)
 	if err != nil {
@@ -373,8 +373,9 @@ func parseCertificates(name string, data []byte) ([]*x509.Certificate, error) {
 	return certs, nil
 }
 
-// readBundles reads the bundles of the files: one each, or several as JSON
-// lines, of which each is judged by itself. Next is the command for when there is no such file.
+// readBundles reads the bundles of the files: one in a file, or several as JSON
+// lines, each of which is judged separately. Next is the command that the hint
+// gives if a file does not exist.
 func readBundles(names []string, next string) ([][]byte, error) {
 	var bundles [][]byte
 	for _, name := range names {

@@ -135,10 +135,10 @@ func misplacedSecret(cmd *cobra.Command) error {
 const misplacedHint = "write it to a file that only you can read, and name that file"
 
 // errMisplaced says that a credential is given as the name of a file.
-var errMisplaced = errors.New("the name of a file is wanted, and what is given looks like a credential")
+var errMisplaced = errors.New("expected the name of a file, found what looks like a credential")
 
 // isMisplaced reports whether the name of a file looks like a credential, and
-// there is no such file.
+// no file has that name.
 func isMisplaced(name string) bool {
 	if !secret.Marked(name) {
 		return false

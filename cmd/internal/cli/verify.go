@@ -133,7 +133,7 @@ func (a *app) verifyLock(cmd *cobra.Command, names []string, flags *trustFlags, 
 func (s *store) verifiable(flags *trustFlags) error {
 	switch {
 	case !s.had:
-		return usage("pin a server with: "+nextFor(s.path, "lock", "NAME", "SOURCE"), "there is no lockfile "+lock.Visible(s.path))
+		return usage("pin a server with: "+nextFor(s.path, "lock", "NAME", "SOURCE"), "no lockfile "+lock.Visible(s.path))
 	case len(s.file.Servers) == 0:
 		return usage("pin a server with: "+nextFor(s.path, "lock", "NAME", "SOURCE"), lock.Visible(s.path)+" has no servers: there is nothing to verify")
 	case len(flags.bundles) > 0:

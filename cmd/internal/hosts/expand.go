@@ -25,7 +25,7 @@ type expander struct {
 	entry  string // for messages
 	lookup func(string) (string, bool)
 	left   int      // bytes that may still be written
-	dry    bool     // only lookup matters: placeholders are no errors
+	dry    bool     // only lookup matters: a placeholder without a value is not an error
 	notes  []string // what a person should know
 	err    error
 }
@@ -101,8 +101,9 @@ func isWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// looksLikeVariable reports whether name is spelled like the name of an environment variable, in capitals. Other words
-// after a dollar sign may be a part of a password: they are no placeholders unless they are set.
+// looksLikeVariable reports whether name is spelled like an environment
+// variable, in capitals. Any other word after a dollar sign may be part of a
+// password: it is a placeholder only if the variable is set.
 func looksLikeVariable(name string) bool {
 	return name == strings.ToUpper(name) && (name[0] == '_' || 'A' <= name[0] && name[0] <= 'Z')
 }

@@ -72,7 +72,7 @@ func TestWorkTree(t *testing.T) {
 	}
 	for _, name := range []string{"root", "sub"} {
 		if e := find(t, s, "codex", name); !e.Project {
-			t.Errorf("%s is no project's", e)
+			t.Errorf("%s does not belong to the project", e)
 		}
 	}
 	for host, server := range map[string]string{"codex": "above", "gemini": "x"} {

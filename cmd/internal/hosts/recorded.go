@@ -8,10 +8,12 @@ import (
 	"github.com/mcpsign/mcpsign/lock"
 )
 
-// Recorded returns the entry that a lockfile records as the launch of client:HOST/SERVER, for a machine on which [System.Find]
-// says that there is no such entry. Placeholders are those of the host. The values of variables that the entry set are not
-// recorded: those of this process's environment are handed on under the same names. Neither are headers. File is the
-// lockfile, which whoever wrote the project wrote as well.
+// Recorded returns the entry that a lockfile records as the launch of
+// client:HOST/SERVER, for a machine on which [System.Find] does not find it.
+// Placeholders are those of the host. A lockfile has neither headers nor the
+// values of the variables that the entry set: the server gets those of this
+// process's environment under the same names. File is the lockfile; like the
+// project, it is not trusted.
 func (s System) Recorded(from lock.Source, file string) (*Entry, error) {
 	name, server, _ := strings.Cut(from.Client, "/")
 	at := slices.IndexFunc(hosts(), func(h host) bool { return h.name == name })

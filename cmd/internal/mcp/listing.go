@@ -254,7 +254,7 @@ func (s *session) pages(p part) ([]page, error) {
 	}
 }
 
-// fetch asks for one page of a list, the first if there are no parameters.
+// fetch asks for one page of a list, the first if params is nil.
 func (s *session) fetch(p part, params map[string]any) (*reply, error) {
 	if s.fetched++; s.fetched > s.limits.pages {
 		return nil, fmt.Errorf("%s: the listing has more than %d pages", p.method, s.limits.pages)

@@ -142,7 +142,7 @@ func assigned(text string) []Span {
 	return all
 }
 
-// digestNames are names of what is no secret and looks random.
+// digestNames are names of values that look random and are not secret.
 var digestNames = regexpOf(".*(sha|sha1|sha256|sha512|digest|checksum|hash|integrity|commit|rev|revision|ref|version)")
 
 // valueAt returns the value at a position of a text: what is in quotes, else what
