@@ -31,6 +31,7 @@ import (
 	"github.com/mcpsign/mcpsign/internal/sigtest"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
+	"golang.org/x/term"
 )
 
 // TestMain makes the test binary the mcpsign that the scripts run. It is
@@ -46,22 +47,27 @@ func TestMain(m *testing.M) {
 // checkedMain is main, but that JSON on standard output has to have the
 // published schema.
 func checkedMain() {
-	var stdout bytes.Buffer
+	var stdout, stderr bytes.Buffer
 	system := os.Getenv("TEST_SYSTEM")   // stands for /etc/mcpsign
 	database := func() (string, error) { // stands for the user database
 		return os.Getenv("TEST_USER_HOME"), nil
 	}
-	if !slices.Contains(os.Args, "json") && system == "" && os.Getenv("HOME") != "" {
+	if !slices.Contains(os.Args, "json") && system == "" && os.Getenv("HOME") != "" && (os.Getenv(following) == "" || term.IsTerminal(1) || term.IsTerminal(2)) {
 		main()
 	}
 	code := cli.Run(context.Background(), cli.Process{
-		Args: os.Args[1:], Stdin: os.Stdin, Stdout: io.MultiWriter(os.Stdout, &stdout), Stderr: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now,
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: io.MultiWriter(os.Stdout, &stdout), Stderr: io.MultiWriter(os.Stderr, &stderr), LookupEnv: os.LookupEnv, Now: time.Now,
 		System: system, UserHome: database,
 	})
 	if bytes.HasPrefix(stdout.Bytes(), []byte("{\n  \"command\": ")) {
 		if err := checkOutput(stdout.Bytes()); err != nil {
 			fmt.Fprintln(os.Stderr, "error: the output does not have the published schema:", err)
 			os.Exit(99)
+		}
+	}
+	if os.Getenv(following) != "" {
+		if err := follow(os.Args[1:], int(code), stderr.String()); err != nil {
+			fmt.Fprintln(os.Stderr, "error: the hint is wrong:", err)
 		}
 	}
 	os.Exit(int(code))
@@ -99,6 +105,7 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir+"/.home")
+			e.Setenv(following, os.Getenv(following))
 			// Two characters that do not show, so that scripts do.
 			e.Setenv("RLO", "\u202e")
 			e.Setenv("ZWSP", "\u200b")

@@ -317,6 +317,9 @@ func (f *approveFlags) again(j *judgement, digest lock.Digest) string {
 	if f.downgrade {
 		more = append(more, "--downgrade")
 	}
+	if j.app.live.run {
+		more = append(more, "--run")
+	}
 	if f.held {
 		return j.command("approve", append(more, "--held")...)
 	}

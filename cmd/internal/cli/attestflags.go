@@ -23,13 +23,13 @@ func (f *attestFlags) check(flags *pflag.FlagSet) error {
 			return usage("leave it out, or make another statement", not+" is not for a --statement, which is signed as it is")
 		}
 	case f.predicateType == "":
-		return usage("a reviewer's approval is made with: mcpsign approve NAME SOURCE --out FILE", "--type is needed")
+		return usage("a reviewer's approval is made with: mcpsign approve NAME SOURCE --out FILE --sign key=KEY --audience AUDIENCE --expires 90d", "--type is needed")
 	case f.predicateType == attest.ApprovalType:
-		return usage("approve with: mcpsign approve NAME SOURCE --out FILE", "--type is not for approvals, for which all is shown")
+		return usage("approve with: mcpsign approve NAME SOURCE --out FILE --sign key=KEY --audience AUDIENCE --expires 90d", "--type is not for approvals, for which all is shown")
 	case f.predicateType == attest.PredicateType:
-		return usage("sign the definitions of a release with: mcpsign sign NAME SOURCE", "--type is for what others say, not for what the publisher does")
+		return usage("sign the definitions of a release with: mcpsign sign NAME SOURCE --key KEY --bundle FILE", "--type is for what others say, not for what the publisher does")
 	case f.predicateType == attest.RevocationType:
-		return usage("revoke with: mcpsign revoke NAME ITEM", "--type is not for revocations")
+		return usage("revoke with: mcpsign revoke NAME ITEM --number NUMBER --next-update 30d --key KEY --bundle FILE", "--type is not for revocations")
 	case f.predicate == "":
 		return usage("name the file with the JSON object: --predicate FILE", "--predicate is needed")
 	}

@@ -80,7 +80,7 @@ func (t *trustFlags) findPolicy(role, name string) (*verify.Policy, error) {
 func (t *trustFlags) readPolicy(role, name string) (*verify.Policy, error) {
 	data, err := t.file(role, name, verify.MaxPolicy)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fail(ExitUsage, fmt.Errorf("policy %s: %w", lock.Visible(name), fs.ErrNotExist), "name the file of the policy; mcpsign policy init prints one to start from")
+		return nil, fail(ExitUsage, fmt.Errorf("policy %s: %w", lock.Visible(name), fs.ErrNotExist), "name the file of the policy; print one to start from: mcpsign policy init")
 	}
 	if err != nil {
 		return nil, fail(ExitUsage, err, unreadHint)

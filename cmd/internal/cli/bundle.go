@@ -195,7 +195,7 @@ func readKit(name string) (*kit.Kit, []byte, error) {
 	}
 	k, err := kit.Parse(data)
 	if err != nil {
-		return nil, nil, fail(ExitInvalid, fmt.Errorf("%s: %w", lock.Visible(name), err), "a kit is the file that mcpsign bundle pack wrote, byte for byte")
+		return nil, nil, fail(ExitInvalid, fmt.Errorf("%s: %w", lock.Visible(name), err), "name a kit, which is a file that bundle pack wrote and nobody changed")
 	}
 	return k, data, nil
 }

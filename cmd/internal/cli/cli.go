@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -115,7 +116,14 @@ templates, instructions), pins what was approved, and verifies both offline.`,
 	flags.StringVar(&a.lock, "lock", defaultLock, "path of the lockfile; bundles lie beside it in .mcpsign")
 	flags.BoolVar(&a.offline, "offline", false, "ask no server and call no service: what would is an error")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fail(ExitUsage, err, "see: "+cmd.CommandPath()+" --help")
+		hint := "see: " + cmd.CommandPath() + " --help"
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) {
+			var names []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+			hint = fmt.Sprintf("there are %s; %s", listed(closest("--"+unknown.GetSpecifiedName(), names), len(names)), hint)
+		}
+		return fail(ExitUsage, err, hint)
 	})
 	root.SetUsageFunc(printUsage)
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -164,6 +172,15 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 		hint := "usage: " + cmd.UseLine()
 		if cmd.HasSubCommands() {
 			hint = "see: " + cmd.CommandPath() + " --help"
+			if len(list) > 0 {
+				var names []string
+				for _, c := range cmd.Commands() {
+					if !c.Hidden {
+						names = append(names, c.Name())
+					}
+				}
+				hint = fmt.Sprintf("there are %s; %s", listed(closest(list[0], names), len(names)), hint)
+			}
 		}
 		return fail(ExitUsage, check(cmd, list), hint)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +23,8 @@ type judgement struct {
 	bundles   []string    // files that were named
 	flags     string      // of trust and the source, as they were given
 	app       *app
-	folder    string // of the lockfile
+	lockfile  string // its path, whether or not it is there
+	named     bool   // a flag says who must have signed
 	listing   *lock.Listing
 	entry     *lock.Server // nil: nothing is pinned
 	unpinned  string       // that it is not in the lockfile, and which servers are; empty if it is, or none are
@@ -63,7 +63,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	if err != nil {
 		return nil, err
 	}
-	j := &judgement{server: name, source: q.source.String(), bundles: q.flags.bundles, app: a, flags: strings.TrimSpace(q.flags.words() + " " + a.headerWords(q.source)), folder: filepath.Dir(s.path), entry: entry, listing: q.listing}
+	j := &judgement{server: name, source: q.source.String(), bundles: q.flags.bundles, app: a, flags: strings.TrimSpace(q.flags.words() + " " + a.headerWords(q.source)), lockfile: s.path, named: q.flags.names(), entry: entry, listing: q.listing}
 	kept, err := s.kept(name)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -29,7 +30,7 @@ func (a *app) digestCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.canonical(got.Listing, canonical)
+				return a.canonical(got.Listing, canonical, s.String())
 			}
 			var targets []target
 			if all.all {
@@ -57,7 +58,9 @@ func (a *app) digestCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) canonical(l *lock.Listing, id string) error {
+// canonical prints the canonical form of one definition of a listing, which is
+// from source.
+func (a *app) canonical(l *lock.Listing, id, source string) error {
 	kind, name, err := lock.ParseID(id)
 	if err != nil {
 		return fail(ExitUsage, err, "")
@@ -77,7 +80,7 @@ func (a *app) canonical(l *lock.Listing, id string) error {
 			return fail(ExitNoDigest, fmt.Errorf("%s has no canonical form: %w", lock.Visible(id), r.Err), "")
 		}
 	}
-	return fail(ExitUnpinned, fmt.Errorf("%s is not in the listing", lock.Visible(id)), "mcpsign digest without --canonical names all definitions")
+	return fail(ExitUnpinned, errors.New(notListed(l, id)), "see what is listed: mcpsign digest "+source)
 }
 
 // The JSON of digest.

@@ -28,7 +28,7 @@ func (a *app) verifyFolders(cmd *cobra.Command, folders []string, flags *trustFl
 		return nil, fail(ExitInternal, err, "")
 	}
 	if len(paths) == 0 {
-		return nil, usage("pin a server with: mcpsign lock NAME SOURCE", fmt.Sprintf("no lockfile %s in %s", lock.Visible(filepath.Base(a.lock)), quoteWords(folders)))
+		return nil, usage("pin a server with: "+nextFor(filepath.Base(a.lock), "lock", "NAME", "SOURCE"), fmt.Sprintf("no lockfile %s in %s", lock.Visible(filepath.Base(a.lock)), quoteWords(folders)))
 	}
 	if _, _, err := flags.load(""); err != nil && flags.policy != "" {
 		return nil, err

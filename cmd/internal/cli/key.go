@@ -111,7 +111,7 @@ func (a *app) readKey(name string) (crypto.Signer, error) {
 	if err != nil {
 		return nil, fail(ExitUsage, err, "")
 	}
-	const want = "name a private key in PEM, PKCS #8 or SEC 1; mcpsign key generate makes one"
+	const want = "name a private key in PEM, PKCS #8 or SEC 1; make one: mcpsign key generate --out KEY"
 	b, err := pemfile.One(data, pemfile.PrivateKey)
 	if err != nil {
 		return nil, pemFailure(ExitUsage, "private key ", name, err, want)

@@ -240,7 +240,7 @@ func (a *app) listRemote(ctx context.Context, r mcp.Remote) (*fetched, error) {
 func (a *app) listStdio(ctx context.Context, c mcp.Command) (*fetched, error) {
 	if a.Exposed != nil && slices.ContainsFunc(os.Environ(), func(kv string) bool { name, _, _ := strings.Cut(kv, "="); return secret.Signing(name) }) {
 		return nil, fail(ExitInternal, fmt.Errorf("a server could read the environment of mcpsign, which has what signs: %w", a.Exposed),
-			"list in a job without it, with mcpsign list -o raw, and sign the file")
+			"in a job without it: mcpsign list -o raw SOURCE > listing.jsonl; then sign that file")
 	}
 	ran := launch.Before(ctx, launch.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env})
 	f, err := a.list(ctx, func(ctx context.Context) (*mcp.Listing, error) { return mcp.List(ctx, c) },

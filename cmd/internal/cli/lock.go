@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpsign/mcpsign/cmd/internal/hosts"
 	"github.com/mcpsign/mcpsign/cmd/internal/kit"
 	"github.com/mcpsign/mcpsign/lock"
 )
@@ -55,7 +57,7 @@ locked already is only compared: nothing changes, the exit code says what differ
 					targets[0].name = names[0]
 				}
 			case len(list) == 0:
-				err = usage("name the host: mcpsign lock --all client:HOST", "--all needs to know which servers to pin")
+				err = usage("name one of the hosts "+strings.Join(hosts.Names(), ", ")+": mcpsign lock --all client:HOST", "--all needs to know which servers to pin")
 			case len(flags.bundles) > 0 || from != "":
 				err = usage("lock the server by itself", "--bundle and --from are about one server")
 			default:

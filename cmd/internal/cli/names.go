@@ -82,8 +82,11 @@ func (s *store) notPinned(name string) string {
 
 // misnamed is notPinned where it is likely that another server was meant: one
 // whose last segment is the name, or with a name that looks like it. Else it is
-// empty.
+// empty, as for a server of the lockfile.
 func (s *store) misnamed(name string) string {
+	if s.file.Find(name) != nil {
+		return ""
+	}
 	for _, c := range s.closest(name) {
 		if shortFor(name, c) || unlike(name, c) <= min(2, len(name)/4) {
 			return s.notPinned(name)
@@ -110,31 +113,40 @@ const (
 // that are most like name first. Of very many only those are compared in full
 // that begin and end like it.
 func (s *store) closest(name string) []string {
+	var names []string
+	for i := range s.file.Servers {
+		names = append(names, s.file.Servers[i].Name)
+	}
+	return closest(name, names)
+}
+
+// closest returns the names that are most like one, at most maxNames of them, as
+// store.closest does.
+func closest(name string, all []string) []string {
 	type candidate struct {
 		name  string
 		apart int
 	}
-	var all []candidate
-	for i := range s.file.Servers {
-		whole := s.file.Servers[i].Name
+	var found []candidate
+	for _, whole := range all {
 		apart := between(name, whole)
 		if shortFor(name, whole) {
 			apart = -1
 		}
-		all = append(all, candidate{whole, apart})
+		found = append(found, candidate{whole, apart})
 	}
 	byDistance := func(a, b candidate) int { return cmp.Or(a.apart-b.apart, strings.Compare(a.name, b.name)) }
-	slices.SortFunc(all, byDistance)
-	all = all[:min(len(all), maxCompared)]
-	for i, c := range all {
+	slices.SortFunc(found, byDistance)
+	found = found[:min(len(found), maxCompared)]
+	for i, c := range found {
 		if c.apart >= 0 {
 			last := c.name[strings.LastIndex(c.name, "/")+1:]
-			all[i].apart = min(unlike(name, c.name), 1+unlike(name, last))
+			found[i].apart = min(unlike(name, c.name), 1+unlike(name, last))
 		}
 	}
-	slices.SortFunc(all, byDistance)
+	slices.SortFunc(found, byDistance)
 	var names []string
-	for _, c := range all[:min(len(all), maxNames)] {
+	for _, c := range found[:min(len(found), maxNames)] {
 		names = append(names, c.name)
 	}
 	return names
@@ -184,4 +196,17 @@ func unlike(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// notListed says that a listing does not have a definition, and which it has.
+func notListed(l *lock.Listing, id string) string {
+	var ids []string
+	for _, d := range l.Definitions {
+		ids = append(ids, lock.ID(d.Kind(), d.Name()))
+	}
+	text := lock.Visible(id) + " is not in the listing"
+	if names := closest(id, ids); len(names) > 0 {
+		text += ", which has " + listed(names, len(ids))
+	}
+	return text
 }

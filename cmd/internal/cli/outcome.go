@@ -140,13 +140,13 @@ func (j *judgement) hint(code ExitCode) string {
 			}
 			return "launch what the release names, installed afresh if its digest is another; what that is: " + j.inspectCommand()
 		}
-		if j.first(verify.WrongSigner) != "" && len(j.decision.Evidence()) > 0 && j.source != "" {
+		if j.first(verify.WrongSigner) != "" && len(j.decision.Evidence()) > 0 && j.source != "" && !j.byPolicy() {
 			return "compare who signed with what the publisher documents; if that is its new signer, read the changes and approve: " + j.approveCommand()
 		}
 		return "compare who signed what with what the publisher documents: " + j.inspectCommand()
 	case ExitOutdated:
 		if j.first(verify.Equivocation) != "" {
-			return "keep both from the model, and ask the publisher, who signed two things under one number: mcpsign inspect FILE shows each"
+			return "keep both from the model, and ask the publisher, who signed two things under one number; look at each: " + j.inspectCommand()
 		}
 		var newer []string
 		for _, e := range j.decision.Evidence() {
@@ -175,7 +175,7 @@ func (j *judgement) driftHint() string {
 		return "read the changes; a genuine release is signed: " + j.verifyCommand()
 	case !signed:
 		return "read the changes, and approve them if they are good: " + j.approveCommand()
-	case len(j.bundles) > 0:
+	case len(j.bundles) > 0 && !j.named:
 		return "the bundle is by another signer than the one recorded; if the publisher documents that one, read the changes and approve: " + j.command("approve", "--key KEY.pub", j.source)
 	}
 	source := j.source
@@ -214,7 +214,7 @@ func (j *judgement) trustHint(err error) string {
 	case errors.As(err, &list), errors.As(err, &stale):
 		return "get the newest revocation list of the signer: " + j.command("add", "FILE")
 	case j.decision.StatusMissing():
-		return "get what the issuers of the certificates say: " + j.command("add", "--refresh") + ", or the files"
+		return "name the files in the policy, or get what the issuers of the certificates say: " + j.command("add", "--refresh")
 	case j.source == "" && len(j.read) == 0:
 		return "restore " + evidenceDir + " from version control"
 	}
@@ -333,7 +333,7 @@ func (j *judgement) verifyCommand() string {
 	if j.byPolicy() {
 		return j.command("add", bundle)
 	}
-	return j.app.next("verify", j.server, "--bundle "+bundle, "--signer PUBLISHER", j.source)
+	return nextFor(j.lockfile, "verify", j.server, "--bundle "+bundle, "--signer PUBLISHER", j.source)
 }
 
 // approveCommand is the command that approves what was listed.
@@ -350,7 +350,7 @@ func (j *judgement) explainCommand() string { return j.command("policy explain",
 
 // command is a command about what was judged, by what it was judged with.
 func (j *judgement) command(verb string, more ...string) string {
-	return j.app.next(verb, j.server, append([]string{j.flags}, more...)...)
+	return nextFor(j.lockfile, verb, j.server, append([]string{j.flags}, more...)...)
 }
 
 // inspectCommand is the command that shows the bundle that was judged.
@@ -371,7 +371,7 @@ func (j *judgement) inspectCommand() string {
 // lockfile that has it, none if it lies elsewhere.
 func (j *judgement) kept(bundle lock.Digest, folders ...string) []string {
 	for _, folder := range folders {
-		path := filepath.Join(j.folder, folder, contentName(bundle))
+		path := filepath.Join(filepath.Dir(j.lockfile), folder, contentName(bundle))
 		if _, err := os.Stat(path); err == nil {
 			return []string{path}
 		}

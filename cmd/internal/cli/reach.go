@@ -72,7 +72,7 @@ func dialHint(e *mcp.HTTPError) string {
 	var dial *net.OpError
 	switch {
 	case errors.As(e, &unknown) && runtime.GOOS == "linux":
-		return "if the certificate is of a private PKI, name its root certificate: SSL_CERT_FILE=ca.pem mcpsign ..."
+		return "if the certificate is of a private PKI, set SSL_CERT_FILE to the file with its root certificate"
 	case errors.As(e, &unknown):
 		return "if the certificate is of a private PKI, add its root certificate to those of the system"
 	case errors.As(e, &name):

@@ -185,7 +185,7 @@ func TestStatusThatDoesNotCount(t *testing.T) {
 			said(ExitTrust, append(args, "-o", how), "the revocation list by CN=acme root,O=sigtest is of")
 		}
 	}
-	said(ExitTrust, commands[0], "mcpsign add weather --policy policy.yaml --bundle w.json --refresh, or the files")
+	said(ExitTrust, commands[0], "mcpsign add weather --policy policy.yaml --bundle w.json --refresh")
 }
 
 // What was asked at one place is told by that one alone.

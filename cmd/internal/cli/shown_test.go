@@ -15,7 +15,7 @@ func TestLaunchText(t *testing.T) {
 		want   string
 	}{
 		{lock.Source{}, "files"},
-		{lock.Source{Command: []string{"npx", "-y", "a b", "", "\u202e"}}, `npx -y 'a b' '' '\u{202e}'`},
+		{lock.Source{Command: []string{"npx", "-y", "a b", "", "\u202e"}}, `npx -y 'a b' '' $'\u202e'`},
 		{lock.Source{Command: []string{"npx", "-y", "weather", token, "--password", "hunter2", "--api-key=hunter2", random, "more"}},
 			`npx -y weather '[looks like a secret]' --password '[looks like a secret]' '--api-key=[looks like a secret]' '[looks like a secret]' more`},
 		{lock.Source{Command: []string{"weather", "--config=" + token, "--token", "a b"}}, `weather '--config=[looks like a secret]' --token 'a b'`},
@@ -42,7 +42,7 @@ func TestLaunchText(t *testing.T) {
 		{lock.Source{URL: "https://a.example/t/one/mcp", Env: []string{"T"}}, "https://a.example/t/one/mcp, with the environment T"},
 		{lock.Source{URL: "https://a.example/mcp", Env: []string{"T"}, Headers: []lock.Header{
 			{Name: "Authorization", Value: "Bearer hunter2"}, {Name: "X-A", Value: "${T}\u200b"}, {Name: "X-B", Value: random}, {Name: "X-C", Value: "@a"}, {Name: "X-D", Value: "acme"}}},
-			`https://a.example/mcp, with the header 'Authorization: [looks like a secret]', with the header 'X-A: ${T}\u{200b}', with the header 'X-B: [looks like a secret]', with the header 'X-C: @a', with the header 'X-D: acme'`},
+			`https://a.example/mcp, with the header 'Authorization: [looks like a secret]', with the header $'X-A: ${T}\u200b', with the header 'X-B: [looks like a secret]', with the header 'X-C: @a', with the header 'X-D: acme'`},
 	} {
 		if got := launchText(test.source); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
@@ -66,7 +66,7 @@ func TestLaunchNote(t *testing.T) {
 		{entry, lock.Source{}, ""},
 		{entry, lock.Source{Command: []string{"a"}}, "a; environment A, B (recorded) none (now); working directory d (recorded) none (now)"},
 		{lock.Source{Command: []string{"a"}}, entry, "a; environment none (recorded) A, B (now); working directory none (recorded) d (now)"},
-		{entry, lock.Source{Client: "cursor/a", Command: []string{"b"}, Dir: "\u202e", Env: []string{"A", "B"}}, `a (recorded) b (now); working directory d (recorded) '\u{202e}' (now)`},
+		{entry, lock.Source{Client: "cursor/a", Command: []string{"b"}, Dir: "\u202e", Env: []string{"A", "B"}}, `a (recorded) b (now); working directory d (recorded) $'\u202e' (now)`},
 		{web, lock.Source{URL: "https://a.example/two", Env: []string{"T"}}, "https://a.example/one (recorded) https://a.example/two (now)"},
 		{web, lock.Source{Command: []string{"a"}}, "https://a.example/one (recorded) a (now); environment T (recorded) none (now)"},
 		{lock.Source{Command: []string{"a", "--token", "x"}}, lock.Source{Command: []string{"a", "--token", "y"}}, "a --token '[looks like a secret]', which is another in what looks like a secret"},

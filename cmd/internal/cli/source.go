@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mcpsign/mcpsign/cmd/internal/hosts"
 	"github.com/mcpsign/mcpsign/cmd/internal/launch"
+	"github.com/mcpsign/mcpsign/cmd/internal/secret"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -134,9 +136,12 @@ func (s source) empty() bool {
 }
 
 // String returns the source as a user would write it, without what may be
-// secret in a URL.
+// secret in a URL; in a command a variable stands for what looks like a secret.
 func (s source) String() string {
 	switch {
+	case secret.First(s.command) >= 0:
+		code, _ := shellCode(s.command)
+		return "-- " + quoteWords([]string{"sh", "-c", code})
 	case len(s.command) > 0:
 		return "-- " + quoteWords(s.command)
 	case s.url != "":
@@ -147,17 +152,42 @@ func (s source) String() string {
 	return quoteWords(s.files)
 }
 
-// quoteWords joins words so that a shell reads them again.
+// quoteWords joins words so that a shell reads them again. A word with characters
+// that do not show is in the $'...' of bash, ksh and zsh.
 func quoteWords(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		w = lock.Visible(w)
+		if lock.Visible(w) != w {
+			quoted[i] = "$'" + escaped(w) + "'"
+			continue
+		}
 		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-") != "" {
 			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 		quoted[i] = w
 	}
 	return strings.Join(quoted, " ")
+}
+
+// escaped spells a word for $'...': as escapes what does not show, and what ends
+// it.
+func escaped(word string) string {
+	var b strings.Builder
+	for len(word) > 0 {
+		r, size := utf8.DecodeRuneInString(word)
+		switch part := word[:size]; {
+		case r == utf8.RuneError && size == 1, r < ' ', r == '\'', r == '\\':
+			fmt.Fprintf(&b, `\x%02x`, part[0])
+		case lock.Visible(part) == part:
+			b.WriteString(part)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		word = word[size:]
+	}
+	return b.String()
 }
 
 // A fetched is a listing with what is known of where it came from.
@@ -202,7 +232,7 @@ func (f *fetched) parse(places []string, hint string) error {
 		if len(places) == 1 {
 			err = fmt.Errorf("%s: %w", lock.Visible(places[0]), err)
 		}
-		return fail(ExitServer, err, "name the files with the other pages as well, or list the server again with mcpsign list -o raw")
+		return fail(ExitServer, err, "name the files with the other pages as well, or list the server again: mcpsign list -o raw SOURCE > listing.jsonl")
 	}
 	f.Listing = l
 	return nil
@@ -268,7 +298,7 @@ func refusedError(l *lock.Listing) error {
 	}
 	r := l.Refused[0]
 	err := fmt.Errorf("%d of %d definitions have no digest; the first is %s: %w", len(l.Refused), len(l.Refused)+len(l.Definitions), showRefused(r.Kind, r.Name, r.Index), r.Err)
-	return fail(ExitNoDigest, err, "the server has to list them as I-JSON (RFC 7493), each under a name of its own; mcpsign digest names all")
+	return fail(ExitNoDigest, err, "the server has to list them as I-JSON (RFC 7493), each under a name of its own; see which are refused, and why: mcpsign digest SOURCE")
 }
 
 // showRefused is show for a definition that may have no name: its number among

@@ -65,7 +65,7 @@ func without(l *lock.Listing, ids []string) (*lock.Listing, error) {
 		rest.Definitions = slices.DeleteFunc(rest.Definitions, func(d lock.Definition) bool { return d.Kind() == kind && d.Name() == name })
 		rest.Refused = slices.DeleteFunc(rest.Refused, func(r lock.Refused) bool { return r.Kind == kind && r.Name == name })
 		if len(rest.Definitions)+len(rest.Refused) == before {
-			return nil, usage("mcpsign digest names all definitions", show(kind, name)+" is excluded, and not in the listing")
+			return nil, usage("see what is listed: mcpsign digest SOURCE", notListed(l, id)+": it can't be excluded")
 		}
 		// What is left out is not the whole surface.
 		rest.Kinds = slices.DeleteFunc(slices.Clone(rest.Kinds), func(k lock.Kind) bool { return k == kind })

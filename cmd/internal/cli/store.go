@@ -78,7 +78,7 @@ func openStore(path string) (*store, error) {
 	}
 	if err != nil {
 		root.Close()
-		hint := "restore the file from version control, as it is not written to by hand; or a newer mcpsign wrote it"
+		hint := "restore the file from version control: it is not edited by hand; if a newer version wrote it, update mcpsign"
 		if rewritten(data, func(lf []byte) bool { _, err := lock.Parse(lf); return err == nil }) {
 			hint = mendLockHint(path)
 		}

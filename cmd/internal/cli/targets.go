@@ -193,7 +193,7 @@ func (a *app) recordedHeaders(entry *lock.Server) ([]lock.Header, error) {
 	for _, h := range rest {
 		if strings.HasPrefix(h.Value, "@") {
 			name := lock.Visible(h.Name)
-			return nil, usage("see that the file is for that server, then: mcpsign "+a.command+" "+entry.Name+" --header '"+name+": @FILE'",
+			return nil, usage("see that the file is for that server, then: "+a.next(a.command, entry.Name, "--header '"+name+": @FILE'"),
 				fmt.Sprintf("%s: the lockfile has the header %s read from a file, %s, which only --header may", entry.Name, name, lock.Visible(h.Value)))
 		}
 	}

@@ -162,7 +162,7 @@ func (j *judgement) evidence(w io.Writer) {
 	expected := orEach(j.decision.Expected())
 	for _, d := range j.missing {
 		fmt.Fprintf(w, "bundle   %s  missing\n         expected %s, signed by %s\n         found    no such file\n",
-			shorten(d), lock.Visible(filepath.Join(j.folder, blobName(d))), expected)
+			shorten(d), lock.Visible(filepath.Join(filepath.Dir(j.lockfile), blobName(d))), expected)
 	}
 	if expected != "" && codeOf(j.decision.Err()) != ExitTrust && len(j.missing)+len(j.decision.Evidence())+len(j.decision.Diagnostics()) == 0 {
 		fmt.Fprintf(w, "bundle   none\n         expected one signed by %s\n         found    none: not with --bundle, not in %s, not in the listing\n", expected, evidenceDir)

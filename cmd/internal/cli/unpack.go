@@ -118,7 +118,7 @@ func (s *store) takes(k *kit.Kit, doc *kitDoc) error {
 	}
 	text, err := s.file.Format()
 	if err == nil && contentDocument(text).Digest != doc.Lockfile.Digest {
-		err = usage("compare them: unpack with --lock DIR/"+defaultLock+", then mcpsign diff OLD NEW", lock.Visible(s.path)+" is there already, and is another than the kit's")
+		err = usage("compare them: unpack the kit with --lock DIR/"+defaultLock+", then: mcpsign diff OLD NEW", lock.Visible(s.path)+" is there already, and is another than the kit's")
 	}
 	return err
 }
@@ -171,7 +171,7 @@ func (d *destination) add(k *kit.Kit, text string) error {
 		}
 	}
 	if !found {
-		return fail(ExitTrust, fmt.Errorf("the kit has no file of authority with the digest %s", digest), "see what it has with mcpsign bundle show, and ask whoever packed it")
+		return fail(ExitTrust, fmt.Errorf("the kit has no file of authority with the digest %s", digest), "ask whoever packed the kit; see what it has: mcpsign bundle show KIT")
 	}
 	return nil
 }

@@ -185,7 +185,7 @@ func requireSigned(j *judgement) error {
 	for _, r := range j.decision.Results() {
 		if !r.Has(verify.Verified) {
 			return fail(ExitUnsigned, fmt.Errorf("%s: %s is pinned without a signature", j.server, show(r.Kind, r.Name)),
-				"pin a signed release in a new lockfile: mcpsign lock NAME SOURCE --bundle FILE --key FILE")
+				"approve a signed release: "+j.command("approve", "--bundle RELEASE.sigstore.json --key KEY.pub", "SOURCE"))
 		}
 	}
 	return nil
