@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpsign/mcpsign/cmd/internal/secret"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -68,11 +69,45 @@ func Run(ctx context.Context, p Process) ExitCode {
 	if signal := interrupted(ctx); signal != nil {
 		err = signal
 	}
-	fmt.Fprintln(p.Stderr, "error:", oneLine(strings.TrimPrefix(err.Error(), "error: ")))
+	fmt.Fprintln(p.Stderr, "error:", oneLine(masked(strings.TrimPrefix(err.Error(), "error: "), p.Args)))
 	if hint := hintOf(err); hint != "" {
-		fmt.Fprintln(p.Stderr, "hint:", oneLine(hint))
+		fmt.Fprintln(p.Stderr, "hint:", oneLine(masked(hint, p.Args)))
 	}
 	return codeOf(err)
+}
+
+// masked returns a message in which whatever of the arguments looks like a
+// credential is masked: errors quote what they were given.
+func masked(message string, args []string) string {
+	mask := func(text string, spans []secret.Span) {
+		for _, s := range spans {
+			if part := text[s.Start:s.End]; len(part) >= 6 {
+				message = strings.ReplaceAll(message, part, "[looks like a secret]")
+			}
+		}
+	}
+	command := slices.Index(args, "--") + 1
+	for i, arg := range args {
+		if command > 0 && i >= command {
+			mask(arg, secret.Argument(args[command:], i-command))
+			continue
+		}
+		if strings.Contains(arg, "://") {
+			mask(arg, secret.URL(arg))
+		}
+		for part := range strings.FieldsFuncSeq(arg, func(r rune) bool { return strings.ContainsRune("=:/,", r) }) {
+			if secret.Marked(part) {
+				mask(part, []secret.Span{{Start: 0, End: len(part)}})
+			}
+		}
+		if _, value, _ := strings.Cut(arg, "="); secret.Misplaced(value) {
+			arg = value
+		}
+		if secret.Misplaced(arg) {
+			mask(arg, []secret.Span{{Start: 0, End: len(arg)}})
+		}
+	}
+	return message
 }
 
 // oneLine returns a message with everything that does not show in it as

@@ -48,7 +48,7 @@ func (a *app) fetchLive(ctx context.Context, s source) (*fetched, error) {
 			if u, parseErr := url.Parse(s.url); parseErr == nil && u.Scheme == "http" && len(header) > 0 && !loopback(u.Hostname()) {
 				f.notes = append(f.notes, "the headers went over plain http, for everyone on the way to read")
 			}
-			f.launch = lock.Source{URL: withoutSecrets(s.url), Env: env, Headers: templates}
+			f.launch = lock.Source{URL: recordable(s.url), Env: env, Headers: templates}
 			if f.launch.URL != s.url {
 				f.notes = append(f.notes, "the lockfile does not record the query of a URL: --all will ask "+lock.Visible(f.launch.URL))
 			}
@@ -65,8 +65,15 @@ func (a *app) fetchLive(ctx context.Context, s source) (*fetched, error) {
 	return f, err
 }
 
-// withoutSecrets returns a URL without user, query and fragment.
+// withoutSecrets returns a URL to show: without user, query and fragment, and with
+// asterisks for what looks like a secret in its path.
 func withoutSecrets(text string) string {
+	text = recordable(text)
+	return secret.Mask(text, secret.URL(text))
+}
+
+// recordable returns a URL without user, query and fragment.
+func recordable(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
 		return "URL"
@@ -224,7 +231,7 @@ func inOrder(names []string) []string { return slices.Compact(slices.Sorted(slic
 func clientSource(e *hosts.Entry) lock.Source {
 	s := lock.Source{Client: e.Host + "/" + e.Server, Command: e.Command, Dir: e.Dir, Env: inOrder(e.Env)}
 	if e.URL != "" {
-		s.URL, s.Env = withoutSecrets(e.URL), inOrder(e.Variables)
+		s.URL, s.Env = recordable(e.URL), inOrder(e.Variables)
 	}
 	return s
 }

@@ -140,7 +140,7 @@ var errMisplaced = errors.New("expected the name of a file, found what looks lik
 // isMisplaced reports whether the name of a file looks like a credential, and
 // no file has that name.
 func isMisplaced(name string) bool {
-	if !secret.Marked(name) {
+	if !secret.Misplaced(name) {
 		return false
 	}
 	_, err := os.Lstat(name)

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/mcpsign/mcpsign/cmd/internal/secret"
 )
 
 const (
@@ -173,7 +175,8 @@ func (h *endpoint) redirect(from *url.URL, status int, location string) (*url.UR
 
 // shown returns the URL as it may be shown.
 func (h *endpoint) shown() string {
-	return (&url.URL{Scheme: h.url.Scheme, Host: h.url.Host, Path: h.url.Path, RawPath: h.url.RawPath}).String()
+	text := (&url.URL{Scheme: h.url.Scheme, Host: h.url.Host, Path: h.url.Path, RawPath: h.url.RawPath}).String()
+	return secret.Mask(text, secret.URL(text))
 }
 
 func (h *endpoint) fail(method string, status int, err error) *HTTPError {

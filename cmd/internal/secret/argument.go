@@ -15,6 +15,14 @@ const (
 // A Span is a part of a text, in bytes.
 type Span struct{ Start, End int }
 
+// Mask returns a text with asterisks for its parts, which are in order and apart.
+func Mask(text string, parts []Span) string {
+	for _, s := range slices.Backward(parts) {
+		text = text[:s.Start] + "****" + text[s.End:]
+	}
+	return text
+}
+
 // Argument returns the parts of an argument of a command that look like
 // secrets, in order: by their form, by a name in the argument itself (a flag with
 // =, a header, a member of a connection string, a query or a JSON object), or by
@@ -32,6 +40,9 @@ func Argument(argv []string, i int) []Span {
 		}
 		if holds(flag, text) && len(userInfo(text)) == 0 {
 			return []Span{{0, len(text)}}
+		}
+		if user, password, ok := strings.Cut(text, ":"); ok && loginFlags().MatchString(flag) && isPassword(password) {
+			return []Span{{len(user) + 1, len(text)}}
 		}
 	}
 	return Spans(text)
@@ -56,6 +67,16 @@ func flagName(arg string) (string, bool) {
 
 var headerFlags = regexpOf("H", "header", "headers", "http-header", "extra-header", "custom-header", "add-header", "remote-header")
 
+// loginFlags have USER:PASSWORD as their value. For others that is a group.
+var loginFlags = regexpOf("u", "user", "login", "basic", "basic-auth", "proxy-user", "http-user", "userpass")
+
+// isPassword reports whether what stands behind USER: is a password, as it has
+// letters and digits, and not a group or a port.
+func isPassword(text string) bool {
+	return !placeholder().MatchString(text) && !strings.HasPrefix(text, "//") &&
+		strings.ContainsAny(text, "0123456789") && strings.Trim(text, "0123456789:.") != ""
+}
+
 // Spans returns the parts of a text that look like secrets, in order and apart.
 func Spans(text string) []Span {
 	if len(text) > maxScan {
@@ -68,6 +89,9 @@ func Spans(text string) []Span {
 	if s, ok := headerSpan(text); ok && (strings.Contains(text, ": ") || tokenLike(text[s.Start:s.End])) {
 		all = append(all, s)
 	}
+	if m := option().FindStringSubmatchIndex(text); m != nil && holds(text[m[2]:m[3]], text[m[4]:m[5]]) {
+		all = append(all, Span{m[4], m[5]})
+	}
 	if len(all) == 0 {
 		all = pathSpans(text)
 	}
@@ -77,6 +101,9 @@ func Spans(text string) []Span {
 	}
 	return apart(all)
 }
+
+// option is a flag with a colon before its value, as programs of Windows have it.
+var option = lazily(`^(?:--?|/)([A-Za-z][A-Za-z0-9-]*):(.+)$`)
 
 // words returns the words of a text that look like tokens, all of it if only
 // together they do.
@@ -251,7 +278,7 @@ func userInfo(text string) []Span {
 }
 
 // pathSpans returns the segments of the path of an http or https URL that look
-// like tokens. Where the path names a state of a repository or a download, its
+// like tokens, by themselves or behind a segment that says so. Where the path names a state of a repository or a download, its
 // digests are none.
 func pathSpans(text string) []Span {
 	scheme, rest, ok := strings.Cut(text, "://")
@@ -263,8 +290,11 @@ func pathSpans(text string) []Span {
 	path, _, _ = strings.Cut(path, "#")
 	published := downloads().MatchString(path)
 	var all []Span
+	before := ""
 	for i, part := range strings.Split(path, "/") {
-		if i > 0 && part != "" && !strings.Contains(part, "${") && Token(part) && !(published && strings.Trim(part, "0123456789abcdef.tgzip") == "") {
+		named := i > 1 && rate(before) == strong && holds(before, part) && tokenLike(part)
+		before = part
+		if i > 0 && part != "" && !strings.Contains(part, "${") && (named || Token(part)) && !(published && strings.Trim(part, "0123456789abcdef.tgzip") == "") {
 			all = append(all, Span{at, at + len(part)})
 		}
 		at += len(part) + 1
@@ -291,7 +321,7 @@ func Header(name, value string) bool {
 	}
 	if bare := placeholder().ReplaceAllString(value, ""); bare != value {
 		_, rest := Scheme(bare)
-		return Token(strings.TrimSpace(rest))
+		return Token(strings.TrimSpace(rest)) || rate(name) == strong && tokenLike(rest)
 	}
 	return Name(name) || Marked(value) || Token(value)
 }

@@ -3,6 +3,7 @@ package secret
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -134,7 +135,7 @@ func holds(name, value string) bool {
 		return false
 	}
 	if bare := placeholder().ReplaceAllString(value, ""); bare != value {
-		return Token(strings.Trim(bare, " "))
+		return Token(strings.Trim(bare, " ")) || s == strong && tokenLike(bare)
 	}
 	words := Words(name)
 	last := words[len(words)-1]
@@ -146,7 +147,24 @@ func holds(name, value string) bool {
 	case value == strings.ToUpper(value) && strings.Contains(value, "_") && Name(value): // a variable, or YOUR_API_KEY
 		return false
 	}
+	if slices.Contains([]string{"pin", "otp", "totp"}, last) && len(value) >= 4 && strings.Trim(value, "0123456789") == "" {
+		return true
+	}
 	return s == strong || tokenLike(value)
+}
+
+// Misplaced reports whether a text that is given as the name of a file is rather
+// a credential, or a line of a key in base64.
+func Misplaced(name string) bool {
+	switch {
+	case Marked(name):
+		return true
+	case strings.HasPrefix(name, "sha256-") || strings.ContainsAny(name, ". :"):
+		return false
+	case strings.ContainsAny(name, `/\`):
+		return len(name) >= 40 && !isPath(name)
+	}
+	return Token(name)
 }
 
 // isPath reports whether a value names a file that holds something. Base64 has
