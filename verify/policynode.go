@@ -243,7 +243,8 @@ func isSwitch(text string) bool {
 }
 
 // reason reads a text that says why no signature is asked for. A word that
-// answers yes or no does not say that, be it in quotes or bare.
+// answers yes or no does not say that, be it in quotes or bare, nor does a
+// text without letters and digits.
 func (p *policyParser) reason(node ast.Node) (string, error) {
 	text := ""
 	switch n := node.(type) {
@@ -254,7 +255,7 @@ func (p *policyParser) reason(node ast.Node) (string, error) {
 	default:
 		return "", p.want(node, "a string")
 	}
-	if word := strings.TrimSpace(text); word == "" || isSwitch(word) {
+	if word := strings.TrimSpace(text); isSwitch(word) || !strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return "", p.fail(node, "pinnedOnly needs the reason why no signature is asked for: %q is not one", word)
 	}
 	return text, nil

@@ -57,7 +57,7 @@ func (d *Decision) addList(g *gathered, v *Verifier, id lock.Digest, data []byte
 	}
 	rev, ok := l.statement.Revocation()
 	if !ok {
-		fail(&badEvidence{WrongKind, l.signer, &attest.ForeignError{PredicateType: l.statement.PredicateType()}})
+		fail(&badEvidence{WrongKind, l.signer, fmt.Errorf("it is not a revocation list, but a statement of predicate type %s", shown(l.statement.PredicateType()))})
 		return
 	}
 	if !slices.Contains(rev.Servers, r.Server) {

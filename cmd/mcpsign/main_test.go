@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -52,7 +53,7 @@ func checkedMain() {
 	database := func() (string, error) { // stands for the user database
 		return os.Getenv("TEST_USER_HOME"), nil
 	}
-	if !slices.Contains(os.Args, "json") && system == "" && os.Getenv("HOME") != "" && (os.Getenv(following) == "" || term.IsTerminal(1) || term.IsTerminal(2)) {
+	if !slices.Contains(os.Args, "json") && system == "" && filepath.IsAbs(os.Getenv("HOME")) && (os.Getenv(following) == "" || term.IsTerminal(1) || term.IsTerminal(2)) {
 		main()
 	}
 	code := cli.Run(context.Background(), cli.Process{

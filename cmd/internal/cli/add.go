@@ -54,6 +54,7 @@ type addition struct {
 	what   string            // predicate type
 	place  string            // where it came from
 	list   attest.Revocation // zero of what is none
+	high   verify.HighWater  // of a release of the server; zero of what is none
 }
 
 // Additions are what is kept of one call.
@@ -95,7 +96,7 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 		return err
 	}
 	bundles, old := slices.Concat(kept.bundles, bundles), kept.status
-	if err := a.replaceLists(kept.verifiers(v), of, found, bundles); err != nil {
+	if err := a.replaceLists(kept.verifiers(v), of, st.sighting(name, true), found, bundles); err != nil {
 		return err
 	}
 	for _, x := range found.bundles {
@@ -119,7 +120,7 @@ func (a *app) add(ctx context.Context, name string, places []string, refresh boo
 	if err := st.keep(name, found); err != nil {
 		return err
 	}
-	if err := a.rememberLists(of, found); err != nil {
+	if err := a.rememberAdded(of, found); err != nil {
 		return err
 	}
 	if err := a.emitAdditions(name, found); err != nil {
@@ -223,6 +224,9 @@ func (a *app) verifyAddition(v *verify.Verifier, server string, data []byte) (ad
 	}
 	x.signer, x.said, x.what = signer, st.Digest(), st.PredicateType()
 	x.list, _ = st.Revocation()
+	if rel := st.Release(); rel.Server == server {
+		x.high = verify.HighWater{Signer: signer, Sequence: rel.Sequence, Surfaces: []verify.Surface{{Variant: rel.Variant, Digest: st.Surface()}}}
+	}
 	if servers := serversOf(st); len(servers) > 0 && !slices.Contains(servers, server) {
 		return x, fail(ExitWrong, fmt.Errorf("the statement is about %s, not %s", strings.Join(servers, ", "), server), "")
 	}

@@ -16,11 +16,11 @@ func (x addition) isList() bool { return x.list.Number > 0 }
 // newest that were seen of their signers, and finds those that they stand in
 // place of among the bundles that are there, as far as one of vs knows who signed
 // them.
-func (a *app) replaceLists(vs []*verify.Verifier, of sighting, found *additions, bundles [][]byte) error {
+func (a *app) replaceLists(vs []*verify.Verifier, of, here sighting, found *additions, bundles [][]byte) error {
 	if !slices.ContainsFunc(found.bundles, addition.isList) {
 		return nil
 	}
-	seen, err := a.seen(of)
+	seen, err := a.seen(of, here)
 	if err != nil {
 		return err
 	}
@@ -60,16 +60,19 @@ func (a *app) replaceLists(vs []*verify.Verifier, of sighting, found *additions,
 	return nil
 }
 
-// rememberLists stores the numbers of revocation lists that were kept: from now
-// on an older one is not as good, nor none.
-func (a *app) rememberLists(of sighting, found *additions) error {
+// rememberAdded stores the numbers of the releases and revocation lists that were
+// kept: from now on an older one is refused, whether or not the file stays.
+func (a *app) rememberAdded(of sighting, found *additions) error {
 	var n news
 	for _, x := range found.bundles {
 		if x.isList() {
 			n.lists = append(n.lists, verify.ListMark{Signer: x.signer, Number: x.list.Number, Statements: []lock.Digest{x.said}})
 		}
+		if x.high.Sequence > 0 {
+			n.high = append(n.high, x.high)
+		}
 	}
-	if len(n.lists) == 0 {
+	if len(n.lists)+len(n.high) == 0 {
 		return nil
 	}
 	s, err := a.state()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
@@ -47,15 +48,20 @@ func (t *trustFlags) userPolicy() (*verify.Policy, error) {
 		return nil, fail(ExitTrust, fmt.Errorf("it is not known whether the user has a policy: %w", err), "set "+variable+" or HOME to an absolute path")
 	}
 	p, err := t.findPolicy("user policy", filepath.Join(base, "mcpsign", policyName))
-	ignored := t.app.Getenv(variable)
-	if p != nil || err != nil || ignored == "" || filepath.IsAbs(ignored) {
+	if p != nil || err != nil {
 		return p, err
 	}
-	// Relative paths do not count; a policy where this one leads is meant to.
-	if err := nothingAt(filepath.Join(ignored, "mcpsign", policyName)); err != nil {
-		return nil, fail(ExitUsage, fmt.Errorf("%s is %s, a relative path, which does not count: %w", variable, lock.Visible(ignored), err), "set "+variable+" to an absolute path")
+	// Relative paths do not count; a policy where one leads is meant to.
+	for name, below := range map[string]string{variable: "", "HOME": ".config"} {
+		ignored := t.app.Getenv(name)
+		if ignored == "" || filepath.IsAbs(ignored) {
+			continue
+		}
+		if err := nothingAt(filepath.Join(ignored, below, "mcpsign", policyName)); err != nil {
+			return nil, fail(ExitUsage, fmt.Errorf("%s is %s, a relative path, which does not count: %w", name, lock.Visible(ignored), err), "set "+name+" to an absolute path")
+		}
+		t.app.note(fmt.Sprintf("%s is %s, a relative path, which does not count: policies of the user are in %s", name, lock.Visible(ignored), lock.Visible(base)))
 	}
-	t.app.note(fmt.Sprintf("%s is %s, a relative path, which does not count: policies of the user are in %s", variable, lock.Visible(ignored), lock.Visible(base)))
 	return nil, nil
 }
 
@@ -65,6 +71,9 @@ func (t *trustFlags) findPolicy(role, name string) (*verify.Policy, error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = absent(name); err == nil {
+			err = otherwiseNamed(name)
+		}
+		if err == nil {
 			return nil, nil
 		}
 	} else if err == nil && !info.Mode().IsRegular() {
@@ -74,6 +83,18 @@ func (t *trustFlags) findPolicy(role, name string) (*verify.Policy, error) {
 		return nil, fail(ExitUsage, fmt.Errorf("%s: %w", role, err), unreadHint)
 	}
 	return t.readPolicy(role, name)
+}
+
+// otherwiseNamed returns an error if there is a policy that only seems to be in the
+// place of name, as its ending is another.
+func otherwiseNamed(name string) error {
+	for _, end := range []string{".yml", ".json"} {
+		other := strings.TrimSuffix(name, filepath.Ext(name)) + end
+		if _, err := os.Lstat(other); err == nil {
+			return fmt.Errorf("%s is there, and only a policy called %s counts", lock.Visible(other), policyName)
+		}
+	}
+	return nil
 }
 
 // readPolicy reads a policy with the files it names, from its own folder only.

@@ -91,7 +91,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 		}
 		j.listing, j.launch = got.Listing, got.launch
 	}
-	if j.recalled, err = a.recall(j.sighted, q, &request); err != nil {
+	if j.recalled, err = a.recall(j.sighted, j.here, q, &request); err != nil {
 		return nil, err
 	}
 	if j.downgrade = q.downgrade; q.downgrade {
@@ -124,14 +124,14 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 // recall puts what was seen of a server into a request, and reports whether that
 // is anything. A place to have seen it is needed for a listing; the lockfile is
 // verified without, as in CI.
-func (a *app) recall(of sighting, q query, r *verify.Request) (bool, error) {
+func (a *app) recall(of, here sighting, q query, r *verify.Request) (bool, error) {
 	if q.stateless {
 		return false, nil
 	}
 	if _, err := a.state(); err != nil && q.listing != nil {
 		return false, nil
 	}
-	seen, err := a.seen(of)
+	seen, err := a.seen(of, here)
 	if err != nil {
 		return false, err
 	}

@@ -151,7 +151,7 @@ func seenRelease(t *testing.T, u *user, file string) uint64 {
 	}
 	release := f.Find("weather").Sequence()
 	a := &app{Process: Process{LookupEnv: func(name string) (string, bool) { v, ok := u.env[name]; return v, ok }}}
-	seen, err := a.seen(sighting{server: "weather"})
+	seen, err := a.seen(sighting{server: "weather"}, sighting{server: "weather"})
 	if err == nil && (len(seen.Signers) != 1 || seen.Signers[0].Sequence < release) {
 		err = errors.New("it is behind")
 	}

@@ -75,7 +75,7 @@ func TestKilled(t *testing.T) {
 		releases[release]++
 		u.must(ExitYes, "verify", "--require-signed", "--stateless", "--lock", file) // what was seen may be ahead
 		a := &app{Process: Process{LookupEnv: func(name string) (string, bool) { v, ok := u.env[name]; return v, ok }}}
-		seen, err := a.seen(sighting{server: "weather"})
+		seen, err := a.seen(sighting{server: "weather"}, sighting{server: "weather"})
 		if err != nil || len(seen.Signers) != 1 || seen.Signers[0].Sequence < release {
 			t.Errorf("killed after %s: release %d is locked, and %+v was seen, %v", after, release, seen, err)
 		}

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"slices"
 
+	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/verify"
 )
 
@@ -23,13 +25,13 @@ func (j *judgement) news() news {
 }
 
 // remember stores what a check saw that the lockfile will not say: the sequence
-// of an update that was accepted, contradictions, revocation lists, and a
-// verified time that is ahead of the clock. The error matters where the decision
+// of an update that was accepted or of a release that was added, contradictions,
+// revocation lists, and a verified time that is ahead of the clock. The error matters where the decision
 // is a yes: without what was seen, a later one might be a yes by mistake.
 func (a *app) remember(j *judgement) error {
 	n := j.news()
 	if !slices.ContainsFunc(j.decision.Results(), func(r verify.Result) bool { return r.Has(verify.Updated) && r.Verdict == verify.Allow }) {
-		n.high = slices.DeleteFunc(n.high, func(h verify.HighWater) bool { return !contradictory(j.request.Seen, h) })
+		n.high = slices.DeleteFunc(n.high, func(h verify.HighWater) bool { return !contradictory(j.request.Seen, h) && !j.added(h) })
 	}
 	if !n.latest.After(j.request.At) {
 		n.latest = j.request.Latest
@@ -39,6 +41,14 @@ func (a *app) remember(j *judgement) error {
 		return err
 	}
 	return s.record(j.sighted, n)
+}
+
+// added reports whether evidence of a sequence was added, and not just sent by the
+// server.
+func (j *judgement) added(h verify.HighWater) bool {
+	return slices.ContainsFunc(j.decision.Evidence(), func(e lock.Evidence) bool {
+		return e.Sequence == h.Sequence && e.Signer.Same(h.Signer) && slices.ContainsFunc(j.request.Kept, func(b []byte) bool { return e.Bundle == sha256.Sum256(b) })
+	})
 }
 
 // contradictory reports whether two surfaces of one variant are known of what

@@ -45,7 +45,7 @@ to expect the next one.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Uint64Var(&f.number, "number", 0, "number of the list, higher than the last")
+	flags.Var((*decimal)(&f.number), "number", "number of the list, higher than the last")
 	flags.Var(&f.nextUpdate, "next-update", "how long until the next list is out, by when this one is out of date")
 	flags.StringVar(&f.reason, "reason", "", "why, for people: of every ITEM that is named")
 	flags.StringVar(&f.replaces, "replaces", "", "bundle of the last list by the same signer, whose entries are taken over")

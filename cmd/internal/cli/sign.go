@@ -60,7 +60,7 @@ PKI, or keyless. The bundle is verified as a host would before it is written.`,
 	flags.StringArrayVar(&f.origins, "origin", nil, "origin of a URL that serves it, such as https://weather.acme.example (repeatable)")
 	flags.StringArrayVar(&f.files, "artifact", nil, "what serves it, by its digest: `[PURL=]FILE` of an archive, program or script, or PURL=sha512-BASE64 (repeatable)")
 	flags.Var(&f.expires, "expires", "how long the statement holds, 90d or 12h; else it does not expire")
-	flags.Uint64Var(&f.sequence, "sequence", 0, "number of the release, higher than the last; default: SOURCE_DATE_EPOCH or the commit's time")
+	flags.Var((*decimal)(&f.sequence), "sequence", "number of the release, higher than the last; default: SOURCE_DATE_EPOCH or the commit's time")
 	f.signerFlags.add(flags)
 	a.live.add(flags)
 	return cmd

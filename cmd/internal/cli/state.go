@@ -36,7 +36,8 @@ type sighting struct {
 	lockfile string // absolute path; empty for what the user, a policy or the system vouches for
 }
 
-// sighting returns by what is remembered what was seen of a server.
+// sighting returns by what is remembered what was seen of a server. A lockfile is
+// the same by whatever links it is reached.
 func (s *store) sighting(server string, builtin bool) sighting {
 	if !builtin {
 		return sighting{server: server}
@@ -44,6 +45,11 @@ func (s *store) sighting(server string, builtin bool) sighting {
 	path, err := filepath.Abs(s.path)
 	if err != nil { // the folder it is in is gone
 		path = s.path
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	} else if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(folder, filepath.Base(path))
 	}
 	return sighting{server, path}
 }
@@ -99,15 +105,34 @@ func (s *state) path(folder string, of sighting) string {
 }
 
 // seen returns what was seen of a server on this machine. The lists and the time
-// that the user's own trust vouched for count for a lockfile's as well.
-func (a *app) seen(of sighting) (*sight, error) {
+// that the user's own trust vouched for count for a lockfile's as well. What was
+// seen under the trust of the lockfile here counts for the user's own where a
+// bare key signed it: that needs no root.
+func (a *app) seen(of, here sighting) (*sight, error) {
 	s, err := a.state()
 	if err != nil {
 		return nil, err
 	}
 	seen, err := s.seen(of)
-	if err != nil || of.lockfile == "" {
-		return seen, err
+	if err != nil {
+		return nil, err
+	}
+	if of.lockfile == "" {
+		theirs, err := s.seen(here)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range theirs.Signers {
+			if m.Signer.Key != "" && !m.Lowered {
+				seen.raiseSigner(m.highWater(), false)
+			}
+		}
+		for _, l := range theirs.Lists {
+			if l.Signer.Key != "" {
+				seen.raiseList(l.mark())
+			}
+		}
+		return seen, nil
 	}
 	own, err := s.seen(sighting{server: of.server})
 	if err != nil {

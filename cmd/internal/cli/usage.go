@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -130,6 +131,25 @@ func misplacedSecret(cmd *cobra.Command) error {
 		}
 	})
 	return err
+}
+
+// A decimal is a number of a release or a list. It has one spelling: pflag's own
+// type takes 010 for 8.
+type decimal uint64
+
+func (d *decimal) String() string { return strconv.FormatUint(uint64(*d), 10) }
+
+// Type returns how the value is called in help.
+func (d *decimal) Type() string { return "number" }
+
+// Set reads a decimal number without leading zeros.
+func (d *decimal) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || strconv.FormatUint(n, 10) != text {
+		return errors.New("want a decimal number without leading zeros")
+	}
+	*d = decimal(n)
+	return nil
 }
 
 const misplacedHint = "write it to a file that only you can read, and name that file"
