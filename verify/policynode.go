@@ -39,9 +39,14 @@ func (p *policyParser) at(t *token.Token, format string, args ...any) *PolicyErr
 	return e
 }
 
-// text refuses bytes that are no UTF-8, and control characters.
+// maxIndicators is how many characters that YAML may take for structure a policy
+// can have: each costs the library up to 2 KiB and, in a long list, time.
+const maxIndicators = 150_000
+
+// text refuses bytes that are no UTF-8, control characters, and more structure
+// than the library reads in a bounded time.
 func (p *policyParser) text() error {
-	line, column := 1, 1
+	line, column, indicators := 1, 1, 0
 	for data := p.data; len(data) > 0; {
 		r, n := utf8.DecodeRune(data)
 		switch {
@@ -52,18 +57,26 @@ func (p *policyParser) text() error {
 		case unicode.IsControl(r) && r != '\t' && r != '\r' || r == '\uFEFF':
 			return &PolicyError{p.name, line, column, fmt.Errorf("character U+%04X", r)}
 		}
+		if strings.ContainsRune("[]{},:!&*?|>'\"\n", r) || r == '-' && (len(data) == 1 || data[1] <= ' ') {
+			if indicators++; indicators > maxIndicators {
+				return &PolicyError{p.name, line, column, fmt.Errorf("more than %d characters that separate elements", maxIndicators)}
+			}
+		}
 		column++
 		data = data[n:]
 	}
 	return nil
 }
 
-// depth keeps deep nesting from the parser, whose time grows with its square.
+// depth keeps deep nesting from the parser, whose time grows with its square, and
+// keys behind a question mark, which nest as well.
 func (p *policyParser) depth(tokens token.Tokens) error {
 	const limit = 8
 	flow, entries, line := 0, 0, 0
 	for _, t := range tokens {
 		switch t.Type {
+		case token.MappingKeyType:
+			return p.at(t, "want a key without a question mark before it")
 		case token.SequenceStartType, token.MappingStartType:
 			flow++
 		case token.SequenceEndType, token.MappingEndType:

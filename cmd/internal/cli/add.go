@@ -167,7 +167,10 @@ func (a *app) readAdditions(ctx context.Context, v *verify.Verifier, server stri
 			}
 			continue
 		}
-		bundles := splitBundles(data)
+		bundles := splitBundles(data, lock.MaxBundles)
+		if len(bundles) > lock.MaxBundles {
+			return nil, nil, fail(ExitInternal, fmt.Errorf("%s has more than %d bundles", lock.Visible(withoutSecretsIfURL(place)), lock.MaxBundles), "split it: add some at a time")
+		}
 		for i, b := range bundles {
 			x, err := a.verifyAddition(v, server, b)
 			if err != nil && len(bundles) > 1 {

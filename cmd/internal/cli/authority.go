@@ -161,7 +161,7 @@ func (t *trustFlags) loadLists() ([][]byte, error) {
 		if err != nil {
 			return nil, fail(ExitTrust, err, "without the list nothing can be said: what it revokes could pass")
 		}
-		lists = append(lists, splitBundles(data)...)
+		lists = append(lists, splitBundles(data, lock.MaxBundles)...)
 	}
 	return lists, nil
 }

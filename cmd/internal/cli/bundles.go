@@ -10,8 +10,8 @@ import (
 
 // splitBundles splits JSON lines, without those that are blank. A bundle that is
 // written over several lines is one, and so is what has no line that is an
-// object by itself.
-func splitBundles(data []byte) [][]byte {
+// object by itself. Of more lines than limit it returns one more than that.
+func splitBundles(data []byte, limit int) [][]byte {
 	if json.Valid(data) {
 		return [][]byte{data}
 	}
@@ -23,6 +23,9 @@ func splitBundles(data []byte) [][]byte {
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			lines = append(lines, line)
+		}
+		if len(lines) > limit {
+			break
 		}
 	}
 	if objects == 0 {

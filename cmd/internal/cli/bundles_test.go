@@ -24,7 +24,7 @@ func TestSplitBundles(t *testing.T) {
 		"hello\nworld":                                    {"hello\nworld"},
 	} {
 		var got []string
-		for _, b := range splitBundles([]byte(text)) {
+		for _, b := range splitBundles([]byte(text), 4) {
 			got = append(got, string(b))
 		}
 		if strings.Join(got, "|") != strings.Join(want, "|") {

@@ -34,12 +34,19 @@ func (a *app) inspectCommand() *cobra.Command {
 				}
 				return a.inspectLock(f)
 			}
-			return a.inspectBundles(names[0], splitBundles(data))
+			bundles := splitBundles(data, maxInspected)
+			if len(bundles) > maxInspected {
+				return fail(ExitInvalid, fmt.Errorf("%s has more than %d lines: inspect shows one bundle a line", lock.Visible(names[0]), maxInspected), "split the file")
+			}
+			return a.inspectBundles(names[0], bundles)
 		},
 	}
 }
 
 const notVerified = "not verified"
+
+// maxInspected is how many bundles of a file are shown.
+const maxInspected = 10000
 
 func (a *app) inspectLock(f *lock.File) error {
 	t := list.NewWriter()

@@ -63,7 +63,7 @@ func (a *app) startResult(f *resultFlags) (*place, error) {
 
 // areSummaries returns nil if data is what writeSummaries writes.
 func areSummaries(data []byte) error {
-	for _, line := range splitBundles(data) {
+	for _, line := range splitBundles(data, maxInspected) {
 		if u, err := verify.Inspect(line); err == nil {
 			line = u.Payload
 		}

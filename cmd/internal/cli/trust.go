@@ -387,10 +387,10 @@ func readBundles(names []string, next string) ([][]byte, error) {
 			}
 			return nil, fail(ExitInternal, err, "")
 		}
-		bundles = append(bundles, splitBundles(data)...)
+		bundles = append(bundles, splitBundles(data, lock.MaxBundles)...)
 	}
 	if len(bundles) > lock.MaxBundles {
-		return nil, fail(ExitInternal, fmt.Errorf("%d bundles, at most %d are looked at", len(bundles), lock.MaxBundles), "name the bundles of this release only")
+		return nil, fail(ExitInternal, fmt.Errorf("more than %d bundles are named", lock.MaxBundles), "name the bundles of this release only")
 	}
 	return bundles, nil
 }
