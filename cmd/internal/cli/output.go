@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,8 +113,22 @@ func (a *app) write(w *bufio.Writer, format string, f form) error {
 	return nil
 }
 
-// write writes the file, so that it is there whole or as it was before.
+// write writes the file, so that it is there whole or as it was before. What is
+// written into a device or a FIFO goes through it: only a file is replaced.
 func (s sink) write(data []byte) error {
+	info, err := os.Lstat(s.file)
+	switch {
+	case err != nil || info.Mode().IsRegular():
+	case info.Mode()&(fs.ModeNamedPipe|fs.ModeCharDevice) != 0:
+		f, err := os.OpenFile(s.file, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		return errors.Join(err, f.Close())
+	default:
+		return fmt.Errorf("%s is not a regular file", lock.Visible(s.file))
+	}
 	root, err := os.OpenRoot(filepath.Dir(s.file))
 	if err != nil {
 		return err
