@@ -18,6 +18,13 @@ const Version = 1
 // MaxSequence is the largest sequence: an integer below 2^53.
 const MaxSequence = 1<<53 - 1
 
+// MaxLockfile is how many bytes a lockfile can have.
+const MaxLockfile = 32 << 20
+
+// maxCovered is how many unsigned pins the variants of all servers can have
+// together. A verifier judges each variant with all that its server has.
+const maxCovered = 200_000
+
 // maxEvidence is how many signatures a server of a lockfile can have, one a
 // variant and signer: each names a bundle that a verifier reads and judges.
 const maxEvidence = MaxBundles
@@ -141,6 +148,7 @@ func (f *File) check() error {
 	if len(f.Servers) > maxServers {
 		return fmt.Errorf("has %d servers, at most %d are read", len(f.Servers), maxServers)
 	}
+	covered := 0
 	for i := range f.Servers {
 		s := &f.Servers[i]
 		if err := CheckName(s.Name); err != nil {
@@ -152,8 +160,29 @@ func (f *File) check() error {
 		if err := s.check(); err != nil {
 			return fmt.Errorf("server %s: %w", s.Name, err)
 		}
+		if covered += s.covered(); covered > maxCovered {
+			return fmt.Errorf("server %s: each variant is judged with the unsigned pins of its server, which are more than %d together", s.Name, maxCovered)
+		}
 	}
 	return nil
+}
+
+// covered returns how many unsigned pins the variants of a server have together,
+// if it has several.
+func (s *Server) covered() int {
+	variants := map[string]bool{}
+	unsigned := 0
+	for _, p := range s.Pins {
+		if p.Unsigned {
+			unsigned++
+		} else {
+			variants[p.Variant] = true
+		}
+	}
+	if len(variants) < 2 {
+		return 0
+	}
+	return len(variants) * unsigned
 }
 
 func (s *Server) check() error {
@@ -216,9 +245,9 @@ func (f *File) Format() ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("lockfile: %w", err)
 	}
-	w := &writer{limit: MaxListing}
+	w := &writer{limit: MaxLockfile}
 	if f.write(w); w.over() {
-		return nil, fmt.Errorf("lockfile: %w", tooLarge("lockfile", MaxListing))
+		return nil, fmt.Errorf("lockfile: %w", tooLarge("lockfile", MaxLockfile))
 	}
 	return w.out, nil
 }
@@ -249,7 +278,7 @@ type place struct{ server, id string }
 
 // Lines returns where the entries of f are in what Format writes.
 func (f *File) Lines() Lines {
-	w := &writer{limit: MaxListing, marks: Lines{}, lines: 1}
+	w := &writer{limit: MaxLockfile, marks: Lines{}, lines: 1}
 	f.write(w)
 	return w.marks
 }

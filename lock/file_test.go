@@ -444,13 +444,21 @@ func TestFileLimits(t *testing.T) {
 	if out, err := file(deep).Format(); err == nil {
 		t.Errorf("wrote %d bytes", len(out))
 	}
-	if _, err := lock.Parse(make([]byte, lock.MaxListing+1)); err == nil || !strings.Contains(err.Error(), "too_large") {
-		t.Errorf("a file of more than 64 MiB: %v", err)
+	if _, err := lock.Parse(make([]byte, lock.MaxLockfile+1)); err == nil || !strings.Contains(err.Error(), "too_large") {
+		t.Errorf("a file of more than 32 MiB: %v", err)
 	}
 	for what, change := range map[string]func(s *lock.Server){
 		"64 signatures": func(s *lock.Server) {
 			for i := range 65 {
 				s.Evidence = append(s.Evidence, lock.Evidence{Variant: fmt.Sprintf("v%02d", i), Sequence: 1, Signer: ci("refs/tags/v1"), Bundle: number(2)})
+			}
+		},
+		"200,000 pins of variants": func(s *lock.Server) {
+			s.Pins = manyPins(t, 3200)
+			for i := range 64 {
+				variant := fmt.Sprintf("v%02d", i)
+				s.Evidence = append(s.Evidence, lock.Evidence{Variant: variant, Sequence: 1, Signer: ci("refs/tags/v1"), Bundle: number(2)})
+				s.Pins = append(s.Pins, lock.Pin{Definition: tool(t, `{"name":"z"}`), Variant: variant})
 			}
 		},
 		"16 keys": func(s *lock.Server) {

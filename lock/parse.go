@@ -29,8 +29,8 @@ func (e *ParseError) Unwrap() error { return e.Err }
 // accepts exactly what Format writes: Format returns data again, byte for
 // byte. The error is a *ParseError.
 func Parse(data []byte) (*File, error) {
-	if len(data) > MaxListing {
-		return nil, &ParseError{0, tooLarge("lockfile", MaxListing)}
+	if len(data) > MaxLockfile {
+		return nil, &ParseError{0, tooLarge("lockfile", MaxLockfile)}
 	}
 	f := &File{}
 	r := canonical.NewReader(data)

@@ -72,11 +72,12 @@ func openStore(path string) (*store, error) {
 		return nil, fail(ExitUsage, err, "restore the file from version control, or name another one with --lock")
 	}
 	defer f.Close()
-	data, err := readAll(f, path, lock.MaxListing)
-	if err == nil {
-		s.file, err = lock.Parse(data)
-	}
+	data, err := readAll(f, path, lock.MaxLockfile)
 	if err != nil {
+		root.Close()
+		return nil, fail(ExitUsage, err, "restore the file from version control, or split it: pin servers in a second one with --lock")
+	}
+	if s.file, err = lock.Parse(data); err != nil {
 		root.Close()
 		hint := "restore the file from version control: it is not edited by hand; if a newer version wrote it, update mcpsign"
 		if rewritten(data, func(lf []byte) bool { _, err := lock.Parse(lf); return err == nil }) {

@@ -42,10 +42,10 @@ import (
 
 // The limits of a kit.
 const (
-	MaxSize      = 256 << 20       // bytes of a kit
-	MaxLock      = lock.MaxListing // bytes of the lockfile
-	MaxFile      = 4 << 20         // bytes of any other file
-	MaxAuthority = 64              // files of authority
+	MaxSize      = 100 << 20        // bytes of a kit
+	MaxLock      = lock.MaxLockfile // bytes of the lockfile
+	MaxFile      = 4 << 20          // bytes of any other file
+	MaxAuthority = 64               // files of authority
 )
 
 const (

@@ -127,10 +127,10 @@ func TestTooLarge(t *testing.T) {
 	for i := range kit.MaxAuthority {
 		k.Authority = append(k.Authority, kit.File{Name: fmt.Sprintf("f%d", i), Data: big})
 	}
-	if _, err := k.Format(); err == nil || !strings.Contains(err.Error(), "more than 268435456 bytes") {
+	if _, err := k.Format(); err == nil || !strings.Contains(err.Error(), "more than 104857600 bytes") {
 		t.Errorf("a kit that is too large: %v", err)
 	}
-	if _, err := kit.Parse(make([]byte, kit.MaxSize+1)); err == nil || !strings.Contains(err.Error(), "more than 268435456 bytes") {
+	if _, err := kit.Parse(make([]byte, kit.MaxSize+1)); err == nil || !strings.Contains(err.Error(), "more than 104857600 bytes") {
 		t.Errorf("an archive that is too large: %v", err)
 	}
 }
