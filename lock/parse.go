@@ -25,7 +25,7 @@ func (e *ParseError) Error() string {
 // Unwrap returns the cause.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// Parse reads a lockfile of at most 64 MiB. It recomputes every digest, and
+// Parse reads a lockfile of at most 32 MiB. It recomputes every digest, and
 // accepts exactly what Format writes: Format returns data again, byte for
 // byte. The error is a *ParseError.
 func Parse(data []byte) (*File, error) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,7 +114,11 @@ func (s *store) addedNames(name string) ([]string, error) {
 	if err != nil || folder == nil {
 		return nil, err
 	}
-	f, err := folder.Open(name)
+	err = folderAt(folder, name)
+	var f *os.File
+	if err == nil {
+		f, err = folder.Open(name)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, absentIn(folder, name)
 	}

@@ -42,7 +42,7 @@ func (a *app) noteAttributes() {
 // Git keep the line ends of base.
 func keepCommand(base, lockfile string) string {
 	line := quoteWords([]string{attributesPattern(base) + " -text"})
-	if data, err := readFile(filepath.Join(filepath.Dir(lockfile), attributesName), maxTrustFile); err == nil && len(data) > 0 && data[len(data)-1] != '\n' {
+	if data, err := readRegular(filepath.Join(filepath.Dir(lockfile), attributesName), maxTrustFile); err == nil && len(data) > 0 && data[len(data)-1] != '\n' {
 		return "printf '\\n%s\\n' " + line + " >> " + attributesName
 	}
 	return "echo " + line + " >> " + attributesName
@@ -129,7 +129,7 @@ func lineEndsOf(name string) (ends lineEnds, tree bool) {
 // readLineEnds returns what one file says of the file at rel: its last lines
 // count. A pattern that is not understood says nothing.
 func readLineEnds(attributes, rel string) (ends lineEnds) {
-	data, err := readFile(attributes, maxTrustFile)
+	data, err := readRegular(attributes, maxTrustFile)
 	if err != nil {
 		return ends
 	}

@@ -275,6 +275,26 @@ func TestPipeIsNoEvidence(t *testing.T) {
 		}
 		write(t, ".", map[string]string{name: content})
 	}
+	pipe := func(name string) {
+		t.Helper()
+		if out, err := exec.Command(mkfifo, name).CombinedOutput(); err != nil {
+			t.Fatalf("mkfifo: %v\n%s", err, out)
+		}
+	}
+	pipe(".gitattributes")
+	u.must(ExitYes, "lock", "other", "l.json")
+	for _, folder := range []string{filepath.Dir(added[0]), ".mcpsign"} {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+		pipe(folder)
+		if r := u.run("verify", "weather"); r.code == ExitYes || !strings.Contains(r.stderr, "is not a folder") {
+			t.Errorf("with a pipe for %s: exit %d\n%s", folder, r.code, r.stderr)
+		}
+		if err := os.Remove(folder); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // One root may be that of the certificate and of its timestamp: the lockfile

@@ -218,6 +218,8 @@ func (a *app) defaultSequence(ctx context.Context) (uint64, error) {
 	const hint = "number the release with --sequence; it must rise with every release"
 	text, from := a.Getenv("SOURCE_DATE_EPOCH"), "SOURCE_DATE_EPOCH"
 	if text == "" {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // Git waits for a FIFO in its folder
+		defer cancel()
 		out, err := exec.CommandContext(ctx, "git", "log", "-1", "--format=%ct").Output()
 		if err != nil {
 			return 0, usage(hint, "the release has no number: there is no --sequence, no SOURCE_DATE_EPOCH and no Git commit")

@@ -44,7 +44,9 @@ type store struct {
 // folder opens the folder of the evidence; nil if there is none.
 func (s *store) folder() (*os.Root, error) {
 	s.opening.Do(func() {
-		s.evidence, s.openErr = s.root.OpenRoot(evidenceDir)
+		if s.openErr = folderAt(s.root, evidenceDir); s.openErr == nil {
+			s.evidence, s.openErr = s.root.OpenRoot(evidenceDir)
+		}
 		if errors.Is(s.openErr, fs.ErrNotExist) {
 			s.evidence, s.openErr = nil, absentIn(s.root, evidenceDir)
 		}
@@ -96,8 +98,18 @@ func (s *store) close() {
 	s.root.Close()
 }
 
-// openRegular opens a file below root. What is none, a pipe say, is not opened:
-// that could wait for ever.
+// folderAt returns an error if a name below root is not that of a folder: opening
+// a FIFO could wait for ever.
+func folderAt(root *os.Root, name string) error {
+	info, err := root.Stat(name)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", lock.Visible(filepath.Join(root.Name(), name)))
+	}
+	return err
+}
+
+// openRegular opens a file below root. Anything else is refused: opening a FIFO
+// could wait for ever.
 func openRegular(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {

@@ -19,7 +19,7 @@
 // SHA-256 of a kit says all that is in it, and any tar program unpacks one.
 //
 // A file is not empty and has at most 4 MiB, an added one 1 MiB, the lockfile at
-// most 64 MiB, the kit at most 256 MiB, with at most 64 files of authority, and of a
+// most 32 MiB, the kit at most 100 MiB, with at most 64 files of authority, and of a
 // server 64 added ones and 64 they were verified with. NAME has 1 to 64 letters,
 // digits and ._- of ASCII, the first and the last a letter or digit; no two are the
 // same but for the case.
