@@ -32,6 +32,10 @@ func TestSplit(t *testing.T) {
 			t.Errorf("%s: %d roots and %d below, want %d and %d", tt.name, len(roots), len(below), len(tt.roots), len(tt.rest))
 		}
 	}
+	back := other.Again(root)
+	if got := Under(root.Certificate, []*x509.Certificate{root.Certificate, cross.Certificate, back.Certificate, sub.Certificate}); len(got) != 4 {
+		t.Errorf("%d are under a root in a circle, want each of 4 once", len(got))
+	}
 	if got := Under(root.Certificate, a); len(got) != 2 {
 		t.Errorf("%d are under the root, want 2", len(got))
 	}

@@ -270,3 +270,29 @@ func TestReadNPX(t *testing.T) {
 		})
 	}
 }
+
+// The environment names npm's cache in one spelling; of one spelling the last
+// value counts, and two spellings may say the same.
+func TestNPMCache(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	for _, tt := range []struct {
+		name string
+		env  []string
+		want string
+	}{
+		{"home", []string{"HOME=" + a, "USERPROFILE=" + a, "LocalAppData="}, ""},
+		{"one", []string{"npm_config_cache=" + a}, a},
+		{"twice", []string{"npm_config_cache=" + a, "npm_config_cache=" + b}, b},
+		{"empty", []string{"npm_config_cache=" + a, "NPM_CONFIG_CACHE="}, a},
+		{"other spelling alone", []string{"NPM_CONFIG_CACHE=" + a}, a},
+		{"two spellings of one", []string{"npm_config_cache=" + a, "NPM_CONFIG_CACHE=" + a}, a},
+		{"two spellings", []string{"npm_config_cache=" + a, "NPM_CONFIG_CACHE=" + b}, "error"},
+	} {
+		c := Command{Env: tt.env}
+		got, err := c.npmCache()
+		switch {
+		case tt.want == "error" && err == nil, tt.want != "error" && err != nil, tt.want != "error" && tt.want != "" && got != tt.want, tt.want == "" && !strings.HasPrefix(got, a):
+			t.Errorf("%s: %q, %v", tt.name, got, err)
+		}
+	}
+}

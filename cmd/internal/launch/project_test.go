@@ -175,3 +175,31 @@ func TestNoDoubt(t *testing.T) {
 		t.Errorf("%v, %v", a, err)
 	}
 }
+
+// Programs may be named by any of three members, wherever they stand, and by a
+// file that can't be read to its end.
+func TestHasPrograms(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{}`:                                     false,
+		`{"name":"a","main":"bin"}`:              false,
+		`{"scripts":{"bin":1,"workspaces":[]}}`:  false,
+		`{"bin":{},"name":"a"}`:                  true,
+		`{"name":"a","bin":"b.js"}`:              true,
+		`{"directories":{"bin":"b"},"name":"a"}`: true,
+		`{"workspaces":[],"name":"a"}`:           true,
+		`{"name":`:                               true,
+		`{"name":"a"`:                            true,
+		`{"name":tru}`:                           true,
+		``:                                       true,
+		`[]`:                                     true,
+	} {
+		path := filepath.Join(t.TempDir(), "package.json")
+		write(t, path, text)
+		if got := hasPrograms(path); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+	if hasPrograms(filepath.Join(t.TempDir(), "package.json")) {
+		t.Error("a file that is not there has programs")
+	}
+}
