@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpsign/mcpsign/attest"
+	"github.com/mcpsign/mcpsign/internal/sigtest"
 	"github.com/mcpsign/mcpsign/lock"
 )
 
@@ -56,6 +57,36 @@ func TestListDiagnostics(t *testing.T) {
 	}
 }
 
+// A list by a key that is not valid any more, and has no timestamp, can't be relied
+// on: that stops the decision, but for one that the listing alone brings.
+func TestListOfEndedKey(t *testing.T) {
+	p, ended := newPublisher(t), newPublisher(t)
+	text := "version: 1\nrules:\n  - servers: [" + weather + "]\n    signedBy: [\"" + p.id + "\", \"" + ended.id + "\"]\n"
+	trust := trustKeys(p.key, ended.key)
+	trust.Keys[1].NotAfter = hour(-1)
+	v := newVerifier(t, policy(t, text), trust)
+	for _, tt := range []struct {
+		name  string
+		edit  func(*Request, []byte)
+		says  Reason
+		fails bool
+	}{
+		{"kept", func(r *Request, list []byte) { r.Bundles = append(r.Bundles, list) }, Expired, true},
+		{"to be obeyed", func(r *Request, list []byte) { r.Revocations = [][]byte{list} }, Expired, true},
+		{"the listing alone has it", func(r *Request, list []byte) { r.Listing.Bundles = [][]byte{list} }, Expired, false},
+	} {
+		r := ask(listing(t, ab), p.sign(t, ab))
+		tt.edit(&r, ended.revokes(t, 1, nil))
+		d := v.Decide(r)
+		if got := d.SignedErr() != nil; got != tt.fails {
+			t.Errorf("%s: fails is %v: %v", tt.name, got, d.SignedErr())
+		}
+		if x := d.Diagnostics(); len(x) != 1 || x[0].Reason != tt.says || x[0].Signer != ended.signer() {
+			t.Errorf("%s: the diagnostics are %v", tt.name, x)
+		}
+	}
+}
+
 // A list of one signer takes the place of none by another, whatever their
 // numbers, and two of one number both count. Lists are looked at in the order of
 // their digests, so that many keys give every order.
@@ -90,15 +121,119 @@ func TestFreshListsExplained(t *testing.T) {
 		if err := d.SignedErr(); err != nil {
 			t.Fatal(err)
 		}
+		explained := false
 		for _, n := range d.Explain(lock.Tool, "a")[0].Needs {
 			if n.Code != NeedLists {
 				continue
 			}
+			explained = true
 			if !n.Met || len(n.Found) != 1 || !n.Found[0].Counts || !strings.Contains(n.Found[0].Text, "list 1 by ") || !strings.Contains(n.Found[0].Text, "2026-11-30T11:00:00Z") {
 				t.Errorf("the need is %+v", n)
 			}
-			return
 		}
-		t.Fatal("the lists are not explained")
+		if !explained {
+			t.Fatal("the lists are not explained")
+		}
+	}
+}
+
+// The lists of all keys of a named publisher are numbered together.
+func TestListsOfOneParty(t *testing.T) {
+	a, b, stranger := newPublisher(t), newPublisher(t), newPublisher(t)
+	files := map[string][]byte{"a.pub": sigtest.PublicPEM(a.key.Public()), "b.pub": sigtest.PublicPEM(b.key.Public())}
+	v := newVerifier(t, withFiles(t, "version: 1\npublishers: {acme: {key: [{file: a.pub}, {file: b.pub}]}}\nrules: [{servers: [io.github.acme/*], signedBy: [acme]}]\n", files), Trust{})
+	mine := a.sign(t, ab)
+	seen := func(p publisher, number uint64) []ListMark { return []ListMark{{Signer: p.signer(), Number: number}} }
+	for _, tt := range []struct {
+		name  string
+		seen  []ListMark
+		lists [][]byte
+		text  string // of the error; empty: allowed
+	}{
+		{"none was seen", nil, nil, ""},
+		{"one of the other key was seen", seen(a, 3), nil, "revocation list 3"},
+		{"a higher one by the other key", seen(a, 3), [][]byte{b.revokes(t, 4, nil)}, ""},
+		{"the same number by the other key", seen(a, 3), [][]byte{b.revokes(t, 3, nil)}, ""},
+		{"a lower one by the other key", seen(a, 3), [][]byte{b.revokes(t, 2, nil)}, "revocation list 3"},
+		{"one of a stranger was seen", seen(stranger, 3), nil, ""},
+		{"a newer one by the other key takes the place of one", nil, [][]byte{a.revokes(t, 1, statements(t, mine)), b.revokes(t, 2, nil)}, ""},
+		{"an older one by the other key does not", nil, [][]byte{a.revokes(t, 2, statements(t, mine)), b.revokes(t, 1, nil)}, "revoked"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := ask(listing(t, ab), append([][]byte{mine}, tt.lists...)...)
+			r.SeenLists = tt.seen
+			d := v.Decide(r)
+			if err := d.SignedErr(); (err == nil) != (tt.text == "") || err != nil && !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("%v, want %q: %v", err, tt.text, d.Diagnostics())
+			}
+		})
+	}
+}
+
+// What was seen of one signer is met by a list of that signer alone, and where it is
+// known which list that was, by that one or a newer one.
+func TestListsThatWereSeen(t *testing.T) {
+	p, second := newPublisher(t), newPublisher(t)
+	v := ruleFor(t, "", p, second)
+	first, again := p.revokes(t, 3, nil), p.revokes(t, 3, nil, func(r *attest.Revocation) { r.IssuedAt = hour(-1) })
+	for _, tt := range []struct {
+		name       string
+		statements []lock.Digest
+		lists      [][]byte
+		met        bool
+	}{
+		{"none", nil, nil, false},
+		{"another's, with a higher number", nil, [][]byte{second.revokes(t, 9, nil)}, false},
+		{"another's, with the number", nil, [][]byte{second.revokes(t, 3, nil)}, false},
+		{"one of the number", nil, [][]byte{again}, true},
+		{"that one", digests(t, first), [][]byte{first}, true},
+		{"another of the number", digests(t, first), [][]byte{again}, false},
+		{"one of two", digests(t, first, again), [][]byte{again}, false},
+		{"both", digests(t, first, again), [][]byte{again, first}, true},
+		{"a newer one", digests(t, first, again), [][]byte{p.revokes(t, 4, nil)}, true},
+	} {
+		r := ask(listing(t, ab), append([][]byte{p.sign(t, ab)}, tt.lists...)...)
+		r.SeenLists = []ListMark{{Signer: p.signer(), Number: 3, Statements: tt.statements}}
+		if err := v.Decide(r).SignedErr(); (err == nil) != tt.met {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+// digests returns those of the statements of bundles.
+func digests(t testing.TB, bundles ...[]byte) []lock.Digest {
+	var all []lock.Digest
+	for _, r := range statements(t, bundles...) {
+		all = append(all, r.Statement)
+	}
+	return all
+}
+
+// Each publisher of whom a list is wanted has to be one who may sign for the
+// server, and of two lists with one number the later is asked how old it is, in
+// whatever order they are looked at.
+func TestFreshListsOfPublishers(t *testing.T) {
+	a, b := newPublisher(t), newPublisher(t)
+	files := map[string][]byte{"a.pub": sigtest.PublicPEM(a.key.Public()), "b.pub": sigtest.PublicPEM(b.key.Public())}
+	text := func(by string) string {
+		return "version: 1\npublishers:\n  a: {servers: [io.github.acme/*], key: {file: a.pub}}\n  b: {servers: [io.github.other/*], key: {file: b.pub}}\n" +
+			"rules: [{servers: [io.github.acme/*], signedBy: [a, b], revocations: {by: " + by + ", maxAge: 24h}}]\n"
+	}
+	at := func(hours int) func(*attest.Revocation) {
+		return func(r *attest.Revocation) { r.IssuedAt, r.NextUpdate = hour(hours), hour(1000) }
+	}
+	for by, want := range map[string]string{"[a]": "", "[a, b]": "publishers who may not sign for this server", "[b]": "publishers who may not sign for this server"} {
+		v := newVerifier(t, withFiles(t, text(by), files), Trust{})
+		d := v.Decide(ask(listing(t, ab), a.sign(t, ab), a.revokes(t, 1, nil, at(-1))))
+		if err := d.SignedErr(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("by %s: %v, want %q", by, err, want)
+		}
+	}
+	for i := range 8 {
+		v := newVerifier(t, withFiles(t, text("[a]"), files), Trust{})
+		d := v.Decide(ask(listing(t, ab), a.sign(t, ab), a.revokes(t, 1, nil, at(-30-i)), a.revokes(t, 1, nil, at(-1))))
+		if err := d.SignedErr(); err != nil {
+			t.Errorf("with a recent and an old list: %v", err)
+		}
 	}
 }

@@ -200,7 +200,7 @@ func (d *Decision) listsNeed() Need {
 func (g *gathered) newestOf(p *principal) *list {
 	var newest *list
 	for i, l := range g.lists {
-		if (l.by == p || p.accepts(l.signer)) && (newest == nil || l.made().After(newest.made())) {
+		if p.accepts(l.signer) && (newest == nil || l.made().After(newest.made())) {
 			newest = &g.lists[i]
 		}
 	}
