@@ -274,6 +274,11 @@ func TestActionSign(t *testing.T) {
 			t.Errorf("%q: exit %d\n%s", arguments, code, out)
 		}
 	}
+	for _, arguments := range []string{"weather\n--run", "weather\n--\nmcpsign\ndemo-server\n1", "--all\nclient:cursor"} {
+		if code, out := j.step("Run", map[string]string{"command": "check", "arguments": arguments}); code != 2 || !strings.Contains(out, "must not be started") {
+			t.Errorf("check of %q beside a token: exit %d\n%s", arguments, code, out)
+		}
+	}
 	if code, out := j.step("Run", map[string]string{"command": "list", "arguments": "--\nmcpsign\ndemo-server\n1"}); code != 2 || !strings.Contains(out, "must not be listed") {
 		t.Errorf("list with a token: exit %d\n%s", code, out)
 	}
