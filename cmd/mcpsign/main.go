@@ -104,10 +104,10 @@
 //
 // What was seen on this machine of each publisher, the highest sequence with what
 // was signed, numbers of revocation lists, the latest verified time, is kept in
-// $XDG_STATE_HOME/mcpsign/sequences: when a release is pinned, when a revocation
-// list is added, and when check meets a live server whose update it accepts. What
-// was checked with nothing but the keys and roots of a lockfile is kept for that
-// lockfile alone. Every command counts it; verify writes nothing there, does
+// $XDG_STATE_HOME/mcpsign/sequences: when a release is pinned or added, when a
+// revocation list is added, and when check meets a live server whose update it
+// accepts. What was checked with nothing but the keys and roots of a lockfile is
+// kept for that lockfile alone, unless a bare key signed it. Every command counts it; verify writes nothing there, does
 // without on a machine that has seen nothing, as in CI, and leaves it out with
 // --stateless. What check does not allow of a live server, and someone may
 // approve, lies in held there, the last listing of each lockfile and server.
