@@ -52,15 +52,18 @@ func (t *trustFlags) userPolicy() (*verify.Policy, error) {
 		return p, err
 	}
 	// Relative paths do not count; a policy where one leads is meant to.
-	for name, below := range map[string]string{variable: "", "HOME": ".config"} {
-		ignored := t.app.Getenv(name)
-		if ignored == "" || filepath.IsAbs(ignored) {
+	for _, at := range []struct{ name, below string }{{variable, ""}, {"HOME", ".config"}} {
+		ignored := t.app.Getenv(at.name)
+		if filepath.IsAbs(ignored) {
+			break
+		}
+		if ignored == "" {
 			continue
 		}
-		if err := nothingAt(filepath.Join(ignored, below, "mcpsign", policyName)); err != nil {
-			return nil, fail(ExitUsage, fmt.Errorf("%s is %s, a relative path, which does not count: %w", name, lock.Visible(ignored), err), "set "+name+" to an absolute path")
+		if err := nothingAt(filepath.Join(ignored, at.below, "mcpsign", policyName)); err != nil {
+			return nil, fail(ExitUsage, fmt.Errorf("%s is %s, a relative path, which does not count: %w", at.name, lock.Visible(ignored), err), "set "+at.name+" to an absolute path")
 		}
-		t.app.note(fmt.Sprintf("%s is %s, a relative path, which does not count: policies of the user are in %s", name, lock.Visible(ignored), lock.Visible(base)))
+		t.app.note(fmt.Sprintf("%s is %s, a relative path, which does not count: policies of the user are in %s", at.name, lock.Visible(ignored), lock.Visible(base)))
 	}
 	return nil, nil
 }
