@@ -25,6 +25,7 @@ type judgement struct {
 	app       *app
 	lockfile  string // its path, whether or not it is there
 	named     bool   // a flag says who must have signed
+	trust     string // flags, but for the bundles
 	listing   *lock.Listing
 	entry     *lock.Server // nil: nothing is pinned
 	unpinned  string       // that it is not in the lockfile, and which servers are; empty if it is, or none are
@@ -63,7 +64,7 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	if err != nil {
 		return nil, err
 	}
-	j := &judgement{server: name, source: q.source.String(), bundles: q.flags.bundles, app: a, flags: strings.TrimSpace(q.flags.words() + " " + a.headerWords(q.source)), lockfile: s.path, named: q.flags.names(), entry: entry, listing: q.listing}
+	j := &judgement{server: name, source: q.source.String(), bundles: q.flags.bundles, app: a, flags: strings.TrimSpace(q.flags.words() + " " + a.headerWords(q.source)), lockfile: s.path, named: q.flags.names(), trust: q.flags.wordsWith(nil), entry: entry, listing: q.listing}
 	kept, err := s.kept(name)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -75,7 +76,15 @@ func (a *app) explainPolicy(cmd *cobra.Command, name string, s source, flags *tr
 		}
 	}
 	if len(all) == 0 && id != "" {
-		return fail(ExitUnpinned, fmt.Errorf("%s of %s is neither listed nor pinned", lock.Visible(id), j.server), "")
+		var ids []string
+		for _, r := range j.decision.Results() {
+			ids = append(ids, lock.ID(r.Kind, r.Name))
+		}
+		text := fmt.Sprintf("%s of %s is neither listed nor pinned", lock.Visible(id), j.server)
+		if names := closest(id, ids); len(names) > 0 {
+			text += "; there are " + listed(names, len(ids))
+		}
+		return fail(ExitUnpinned, errors.New(text), "")
 	}
 	if err := a.emit(form{document: func() any { return explainDocument(j, all) }, text: func(w io.Writer) { explainText(w, j, all) }}); err != nil {
 		return err

@@ -327,11 +327,15 @@ func (j *judgement) first(reason verify.Reason) string {
 }
 
 // verifyCommand is the command that verifies the source with a bundle, which
-// the user has to find. Where no policy knows the publisher, the user has to.
+// the user has to find. Where neither a policy nor a flag names the publisher, the
+// user has to.
 func (j *judgement) verifyCommand() string {
 	const bundle = "RELEASE.sigstore.json"
-	if j.byPolicy() {
+	switch {
+	case j.byPolicy():
 		return j.command("add", bundle)
+	case j.named:
+		return nextFor(j.lockfile, "verify", j.server, j.trust, "--bundle "+bundle, j.source)
 	}
 	return nextFor(j.lockfile, "verify", j.server, "--bundle "+bundle, "--signer PUBLISHER", j.source)
 }

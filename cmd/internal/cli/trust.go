@@ -118,7 +118,10 @@ func (t *trustFlags) add(a *app, f *pflag.FlagSet) {
 }
 
 // words repeats the flags that were given, for the next command.
-func (t *trustFlags) words() string {
+func (t *trustFlags) words() string { return t.wordsWith(t.bundles) }
+
+// wordsWith is words with other bundles.
+func (t *trustFlags) wordsWith(bundles []string) string {
 	var words []string
 	given := func(flag string, values ...string) {
 		for _, v := range values {
@@ -134,7 +137,7 @@ func (t *trustFlags) words() string {
 	given("tsa-roots", t.tsaRoots)
 	given("trusted-root", t.trustedRoot...)
 	given("revocations", t.revocations...)
-	given("bundle", t.bundles...)
+	given("bundle", bundles...)
 	return quoteWords(words)
 }
 
