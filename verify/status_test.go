@@ -484,6 +484,14 @@ func TestExplainStatus(t *testing.T) {
 	for _, f := range n.Found {
 		checkShown(t, f.Text)
 	}
+	n, _ = need(required, p.answer(func(a *sigtest.OCSPAnswer) { a.Unknown = true }), p.rootAnswer())
+	if n.Met || !slices.ContainsFunc(n.Found, func(f Found) bool { return !f.Counts && strings.Contains(f.Text, "and does not know it") }) {
+		t.Errorf("need = %+v", n)
+	}
+	n, _ = need(required, p.answer(func(a *sigtest.OCSPAnswer) { a.ThisUpdate, a.NextUpdate = hour(-9), hour(-8) }), p.rootAnswer())
+	if n.Met || !slices.ContainsFunc(n.Found, func(f Found) bool { return !f.Counts }) {
+		t.Errorf("need = %+v", n)
+	}
 	listed := p.verifier(t, ", crls: [a.crl]", p.issuing.CRL(hour(-1), hour(24), now))
 	if n, _ := need(listed); !n.Met || len(n.Found) != 1 || !n.Found[0].Counts {
 		t.Errorf("need = %+v", n)

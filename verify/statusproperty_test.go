@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -129,4 +130,41 @@ func TestStatusTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// What is out of date is told of what is newest, in whatever order it is known;
+// a responder that does not know the certificate says less than any.
+func TestOutdated(t *testing.T) {
+	p := newPKI(t)
+	l := newLink(p.leaf.Certificate(), p.issuing.Certificate)
+	at := func(from int) *standing {
+		return &standing{issuer: p.issuing.Certificate, from: hour(from), till: hour(from + 1)}
+	}
+	unknown := at(-1)
+	unknown.unknown = true
+	old, newer := at(-30), at(-20)
+	for _, tt := range []struct {
+		name     string
+		required bool
+		known    []*standing
+		text     string // empty: something is up to date
+	}{
+		{"nothing", false, nil, "there is no revocation list by CN=acme issuing"},
+		{"nothing, and it is required", true, nil, "there is no revocation list and no OCSP response by CN=acme issuing"},
+		{"the newer last", false, []*standing{old, newer}, newer.String()},
+		{"the newer first", false, []*standing{newer, old}, newer.String()},
+		{"an unknown one", true, []*standing{unknown}, "does not know certificate"},
+		{"an unknown one first", false, []*standing{unknown, old}, old.String()},
+		{"an unknown one last", false, []*standing{old, unknown}, old.String()},
+		{"an unknown one between", false, []*standing{old, unknown, newer}, newer.String()},
+		{"one that is up to date", true, []*standing{unknown, old, at(0)}, ""},
+	} {
+		no := counted{evidence: &evidence{domain: &domain{required: tt.required}}}.outdated(l, tt.known, now)
+		switch {
+		case tt.text == "" && no != nil:
+			t.Errorf("%s: %v", tt.name, no.err)
+		case tt.text != "" && (no == nil || no.reason != TrustMissing || !strings.Contains(no.err.Error(), tt.text)):
+			t.Errorf("%s: %v, want %q", tt.name, no, tt.text)
+		}
+	}
 }
