@@ -28,7 +28,7 @@ func (p *policyParser) approvals(node ast.Node) (*approvalRule, error) {
 				}
 			}
 		default:
-			err = errUnknown
+			err = memberNames{"from", "need", "maxAge", "audience"}
 		}
 		return err
 	})
@@ -56,7 +56,7 @@ func (p *policyParser) revocations(node ast.Node) (*freshRule, error) {
 		case "maxAge":
 			f.maxAge, err = p.duration(value)
 		default:
-			err = errUnknown
+			err = memberNames{"by", "maxAge"}
 		}
 		return err
 	})
@@ -110,7 +110,7 @@ func (p *policyParser) attestation(node ast.Node) (attestationRule, error) {
 				return err
 			})
 		default:
-			err = errUnknown
+			err = memberNames{"type", "by", "of", "maxAge", "where"}
 		}
 		return err
 	})
@@ -148,7 +148,7 @@ func (p *policyParser) condition(node ast.Node) (condition, error) {
 			equals = !equals
 			err = p.few(value, func(n ast.Node) error { return p.scalar(n, &c) })
 		default:
-			err = errUnknown
+			err = memberNames{"pointer", "equals", "oneOf"}
 		}
 		return err
 	})

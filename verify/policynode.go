@@ -49,6 +49,11 @@ func (p *policyParser) text() error {
 	line, column, indicators := 1, 1, 0
 	for data := p.data; len(data) > 0; {
 		r, n := utf8.DecodeRune(data)
+		if strings.ContainsRune("[]{},:!&*?|>'\"\n", r) || r == '-' && (len(data) == 1 || data[1] <= ' ') {
+			if indicators++; indicators > maxIndicators {
+				return &PolicyError{p.name, line, column, fmt.Errorf("more than %d characters that separate elements", maxIndicators)}
+			}
+		}
 		switch {
 		case r == utf8.RuneError && n == 1:
 			return &PolicyError{p.name, line, column, errors.New("not UTF-8")}
@@ -56,11 +61,6 @@ func (p *policyParser) text() error {
 			line, column = line+1, 0
 		case unicode.IsControl(r) && r != '\t' && r != '\r' || r == '\uFEFF':
 			return &PolicyError{p.name, line, column, fmt.Errorf("character U+%04X", r)}
-		}
-		if strings.ContainsRune("[]{},:!&*?|>'\"\n", r) || r == '-' && (len(data) == 1 || data[1] <= ' ') {
-			if indicators++; indicators > maxIndicators {
-				return &PolicyError{p.name, line, column, fmt.Errorf("more than %d characters that separate elements", maxIndicators)}
-			}
 		}
 		column++
 		data = data[n:]
@@ -176,7 +176,10 @@ func (p *policyParser) want(n ast.Node, what string) error {
 	return p.fail(n, "want %s", what)
 }
 
-var errUnknown = errors.New("unknown")
+// memberNames is the error of a mapping with another member than these.
+type memberNames []string
+
+func (u memberNames) Error() string { return "want one of " + strings.Join(u, ", ") }
 
 // mapping calls member for each member of a mapping, in order.
 func (p *policyParser) mapping(node ast.Node, member func(key string, value ast.Node) error) error {
@@ -199,9 +202,11 @@ func (p *policyParser) mapping(node ast.Node, member func(key string, value ast.
 			return p.fail(key, "member %s is there twice", shown(key.Value))
 		}
 		seen[key.Value] = true
-		if err := member(key.Value, v.Value); errors.Is(err, errUnknown) {
-			return p.fail(key, "unknown member %s", shown(key.Value))
-		} else if err != nil {
+		err := member(key.Value, v.Value)
+		if known, ok := err.(memberNames); ok { // of this mapping, and not of one below
+			return p.fail(key, "unknown member %s: %w", shown(key.Value), known)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ func (p *policyParser) policy(body ast.Node) (*Policy, error) {
 				return err
 			})
 		default:
-			err = errUnknown
+			err = memberNames{"version", "publishers", "revokers", "rules"}
 		}
 		return err
 	})
@@ -125,7 +125,7 @@ func (p *policyParser) signature(r *rule, key string, value ast.Node) (err error
 			return err
 		})
 	default:
-		err = errUnknown
+		err = memberNames{"servers", "signedBy", "pinnedOnly", "listing", "refuse", "approvals", "need", "updates", "maxAge", "minSequence", "revocations", "bindSource", "attested"}
 	}
 	return err
 }

@@ -83,7 +83,7 @@ func (p *policyParser) publisher(name string, node ast.Node) (*namedPublisher, e
 		case "evidence":
 			err = p.evidence(value, b)
 		default:
-			err = errUnknown
+			err = memberNames{"servers", "keyless", "x509", "key", "trustedRoot", "withoutLog", "evidence"}
 		}
 		return err
 	})
@@ -166,7 +166,7 @@ func (p *policyParser) x509(node ast.Node) (*x509Form, error) {
 		case "time":
 			x.untimed, err = p.choice(value, "timestamp", "now")
 		default:
-			err = errUnknown
+			err = memberNames{"san", "roots", "tsaRoots", "crls", "status", "time"}
 		}
 		return err
 	})
@@ -187,7 +187,7 @@ func (p *policyParser) key(node ast.Node) (keyForm, error) {
 		case "notAfter":
 			k.notAfter, err = p.time(value)
 		default:
-			err = errUnknown
+			err = memberNames{"file", "notBefore", "notAfter"}
 		}
 		return err
 	})

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,4 +199,51 @@ var edits = []struct {
 	{"pinnedOnly: \"our own monorepo\"", []string{`pinnedOnly: " "`, "pinnedOnly: no", `pinnedOnly: "Yes"`, `pinnedOnly: " oFF "`, "pinnedOnly: on purpose", "pinnedOnly: north", `pinnedOnly: "~"`, `pinnedOnly: "."`, `pinnedOnly: "\u200b"`, "pinnedOnly: x\n    listing: complete", "pinnedOnly: x\n    need: 1", "pinnedOnly: x\n    updates: hold", "pinnedOnly: x\n    signedBy: [acme]", "pinnedOnly: x\n    signedBy: []", "pinnedOnly: x\n    refuse: block"}},
 	{`servers: ["corp.internal/**"]`, []string{`servers: ["**"]`, `servers: ["*/a", b]`, "servers: []", `servers: ["a?"]`, "servers: [" + strings.Repeat("a", 256) + "]"}},
 	{"signedBy: [acme, ", []string{"signedBy: [reviewers, ", "signedBy: [Acme, ", "signedBy: [acme, acme, ", `signedBy: ["acme*", `, "signedBy: [1, ", fmt.Sprintf("signedBy: [%q, ", "key:sha256:"+strings.Repeat("A", 64))}},
+}
+
+// A member that is not known is an error that names those of the schema.
+func TestUnknownMembers(t *testing.T) {
+	data, err := os.ReadFile("policy.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatal(err)
+	}
+	properties := func(path ...string) map[string]any {
+		at := schema
+		for _, name := range append(path, "properties") {
+			at, _ = at[name].(map[string]any)
+		}
+		return at
+	}
+	const rule = "version: 1\nrules:\n  - "
+	const publisher = "version: 1\npublishers: {acme: "
+	for _, tt := range []struct {
+		text  string
+		known map[string]any
+	}{
+		{"verson: 1\n", properties()},
+		{rule + "server: [a/b]\n", properties("$defs", "rule")},
+		{rule + "approvals: {froms: [a]}\n", properties("$defs", "approvals")},
+		{rule + "revocations: {bye: [a]}\n", properties("$defs", "rule", "properties", "revocations")},
+		{rule + "attested: [{typ: a}]\n", properties("$defs", "attestation")},
+		{rule + "attested: [{where: [{point: /a}]}]\n", properties("$defs", "condition")},
+		{publisher + "{keys: a}}\n", properties("$defs", "publisher")},
+		{publisher + "{x509: {root: [a]}}}\n", properties("$defs", "publisher", "properties", "x509")},
+		{publisher + "{key: {path: a}}}\n", properties("$defs", "key")},
+	} {
+		_, err := ParsePolicy("policy.yaml", []byte(tt.text))
+		if err == nil || !strings.Contains(err.Error(), "unknown member") || len(tt.known) == 0 {
+			t.Errorf("%s: %v", tt.text, err)
+			continue
+		}
+		_, list, _ := strings.Cut(err.Error(), "want one of ")
+		named := strings.Split(list, ", ")
+		slices.Sort(named)
+		if want := slices.Sorted(maps.Keys(tt.known)); !slices.Equal(named, want) {
+			t.Errorf("%s: names %v, want %v", tt.text, named, want)
+		}
+	}
 }
