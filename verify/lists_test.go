@@ -58,30 +58,31 @@ func TestListDiagnostics(t *testing.T) {
 }
 
 // A list by a key that is not valid any more, and has no timestamp, can't be relied
-// on: that stops the decision, but for one that the listing alone brings.
+// on: that stops the decision, but for one that the listing alone brings, which
+// revokes nothing.
 func TestListOfEndedKey(t *testing.T) {
 	p, ended := newPublisher(t), newPublisher(t)
-	text := "version: 1\nrules:\n  - servers: [" + weather + "]\n    signedBy: [\"" + p.id + "\", \"" + ended.id + "\"]\n"
+	text := "version: 1\nrevokers: [\"" + ended.id + "\"]\nrules:\n  - servers: [" + weather + "]\n    signedBy: [\"" + p.id + "\"]\n"
 	trust := trustKeys(p.key, ended.key)
 	trust.Keys[1].NotAfter = hour(-1)
 	v := newVerifier(t, policy(t, text), trust)
 	for _, tt := range []struct {
-		name  string
-		edit  func(*Request, []byte)
-		says  Reason
-		fails bool
+		name string
+		edit func(*Request, []byte)
+		want string // verdict about the first definition
 	}{
-		{"kept", func(r *Request, list []byte) { r.Bundles = append(r.Bundles, list) }, Expired, true},
-		{"to be obeyed", func(r *Request, list []byte) { r.Revocations = [][]byte{list} }, Expired, true},
-		{"the listing alone has it", func(r *Request, list []byte) { r.Listing.Bundles = [][]byte{list} }, Expired, false},
+		{"kept", func(r *Request, list []byte) { r.Bundles = append(r.Bundles, list) }, "deny trust_missing"},
+		{"to be obeyed", func(r *Request, list []byte) { r.Revocations = [][]byte{list} }, "deny trust_missing"},
+		{"the listing alone has it", func(r *Request, list []byte) { r.Listing.Bundles = [][]byte{list} }, "undecided verified"},
 	} {
-		r := ask(listing(t, ab), p.sign(t, ab))
-		tt.edit(&r, ended.revokes(t, 1, nil))
+		mine := p.sign(t, ab)
+		r := ask(listing(t, ab), mine)
+		tt.edit(&r, ended.revokes(t, 1, statements(t, mine)))
 		d := v.Decide(r)
-		if got := d.SignedErr() != nil; got != tt.fails {
-			t.Errorf("%s: fails is %v: %v", tt.name, got, d.SignedErr())
+		if got := verdicts(d); !strings.HasPrefix(got, "tool:a "+tt.want) {
+			t.Errorf("%s: %s", tt.name, got)
 		}
-		if x := d.Diagnostics(); len(x) != 1 || x[0].Reason != tt.says || x[0].Signer != ended.signer() {
+		if x := d.Diagnostics(); len(x) == 0 || x[0].Reason != Expired || x[0].Signer != ended.signer() {
 			t.Errorf("%s: the diagnostics are %v", tt.name, x)
 		}
 	}

@@ -334,3 +334,19 @@ func TestSeveralPolicies(t *testing.T) {
 		t.Errorf("Err = %v, SignedErr = %v", d.Err(), d.SignedErr())
 	}
 }
+
+// A definition that only an older release had is a rollback, whether or not a
+// newer one was seen before.
+func TestDefinitionOfOlderRelease(t *testing.T) {
+	p := newPublisher(t)
+	v := ruleFor(t, "", p)
+	older, newer := p.sign(t, ab), p.sign(t, `{"tools":[{"name":"b"}]}`, sequence(101))
+	for name, seen := range map[string][]HighWater{"nothing was seen": nil, "the newer one was seen": {{Signer: p.signer(), Sequence: 101}}} {
+		r := ask(listing(t, ab), older, newer)
+		r.Seen = seen
+		d := v.Decide(r)
+		if a, b := d.Results()[0], d.Results()[1]; !a.Has(Rollback) || b.Has(Rollback) {
+			t.Errorf("%s: %s", name, verdicts(d))
+		}
+	}
+}
