@@ -100,6 +100,30 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
+// A file may have as many bytes as the limit, and one more of those that are read
+// whole is too many.
+func TestReadLimits(t *testing.T) {
+	name := write(t, filepath.Join(t.TempDir(), "a"), "1234")
+	for limit, want := range map[int64]string{3: "has more than 3 bytes", 4: "", 5: ""} {
+		f, err := openRegular(name, limit)
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("limit %d: error = %v", limit, err)
+		}
+		f.Close()
+	}
+	if err := os.Truncate(name, maxRecord); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := readFile(name); err != nil || len(data) != maxRecord {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	if _, err := os.Stat("/proc/self/mem"); err == nil { // its first bytes can't be read
+		if _, err := readFile("/proc/self/mem"); err == nil {
+			t.Error("no error of reading")
+		}
+	}
+}
+
 // A program without a path is the one that is started: that of the PATH.
 func TestReadPath(t *testing.T) {
 	dir := t.TempDir()
@@ -166,7 +190,7 @@ type machine struct {
 func newMachine(t *testing.T, record string) machine {
 	m := machine{home: physical(t, t.TempDir()), dir: physical(t, t.TempDir())}
 	m.folder = filepath.Join(m.home, ".npm", "_npx", hash)
-	env := []string{"HOME=nowhere", "HOME=" + m.home}
+	env := []string{"HOME=nowhere", "HOME=" + m.home, "home=nowhere", "LocalAppData=" + m.dir}
 	if onWindows {
 		m.folder = filepath.Join(m.home, "npm-cache", "_npx", hash)
 		env = []string{"localappdata=" + m.home, "USERPROFILE=" + m.home}
@@ -197,8 +221,8 @@ func (m *machine) run(t *testing.T, does func()) (lock.Artifact, error) {
 		err = os.Chtimes(m.folder, long, long)
 	}
 	r := Before(context.Background(), m.command)
-	if does(); !m.unused && err == nil {
-		err = os.Chtimes(m.folder, time.Now(), time.Now())
+	if does(); !m.unused && err == nil { // where times are of whole seconds
+		err = os.Chtimes(m.folder, time.Time{}, r.started.Truncate(time.Second))
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
@@ -243,6 +267,13 @@ func TestReadNPX(t *testing.T) {
 		{"broken", func(t *testing.T, m *machine) {
 			write(t, filepath.Join(m.folder, "node_modules", ".package-lock.json"), good+"{")
 		}, "npm's record of @acme/weather-mcp@1.4.2 for npx: "},
+		{"of the environment of this process", func(t *testing.T, m *machine) {
+			for _, kv := range m.command.Env {
+				name, value, _ := strings.Cut(kv, "=")
+				t.Setenv(name, value)
+			}
+			m.command.Env = nil
+		}, ""},
 		{"cache elsewhere", func(t *testing.T, m *machine) {
 			m.command.Env = append(m.command.Env, "NPM_CONFIG_CACHE="+t.TempDir())
 		}, "no record"},

@@ -63,8 +63,8 @@ func configuration(dir string) string {
 }
 
 func isFolder(dir string, info os.FileInfo) bool {
-	have, err := os.Stat(dir)
-	return err == nil && info != nil && os.SameFile(have, info)
+	have, _ := os.Stat(dir)
+	return os.SameFile(have, info) // false of none
 }
 
 // projectCopy returns a file or folder in dir in which npx may find what it runs,

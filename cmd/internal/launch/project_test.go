@@ -68,6 +68,14 @@ func TestDoubt(t *testing.T) {
 			m.command.Dir = filepath.Join(m.dir, "gone")
 			return m.command.Dir
 		}, true, true},
+		{"a working directory that was removed", func(t *testing.T, m *machine) string {
+			m.command.Dir = ""
+			t.Chdir(m.dir)
+			if err := os.Remove(m.dir); err != nil {
+				return "" // not on Windows
+			}
+			return "."
+		}, true, true},
 
 		{"interpreter of the project", func(t *testing.T, m *machine) string {
 			m.own(t, "node_modules/.bin/node"+exe, "")
