@@ -88,4 +88,8 @@ func TestFreshListsScope(t *testing.T) {
 		}
 		wantError(t, d.Err(), "may not sign for this server")
 	}
+	// Nor is there anyone to ask where no signer may sign for it.
+	text := "version: 1\npublishers:\n  acme: {servers: [other/*], key: {file: k.pub}}\nrules:\n  - {servers: [" + weather + "], signedBy: [acme], revocations: {maxAge: 7d}}\n"
+	v := newVerifier(t, withFiles(t, text, map[string][]byte{"k.pub": sigtest.PublicPEM(p.key.Public())}), Trust{})
+	wantError(t, v.Decide(ask(listing(t, ab), p.sign(t, ab))).Err(), "may not sign for this server")
 }

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +17,10 @@ func TestListDiagnostics(t *testing.T) {
 	v := ruleFor(t, "", p)
 	elsewhere := func(r *attest.Revocation) { r.Servers = []string{"io.github.acme/other"} }
 	overdue := func(r *attest.Revocation) { r.IssuedAt, r.NextUpdate = hour(-9), hour(-1) }
+	due := func(r *attest.Revocation) { r.IssuedAt, r.NextUpdate = hour(-9), now }
+	given := func(list []byte) func(*Request) {
+		return func(r *Request) { r.Revocations, r.Bundles = [][]byte{list}, append(r.Bundles, list) }
+	}
 	broken := []byte(strings.Replace(string(p.revokes(t, 1, nil)), `"sig":"`, `"sig":"AAAA`, 1))
 	for _, tt := range []struct {
 		name  string
@@ -31,8 +37,12 @@ func TestListDiagnostics(t *testing.T) {
 		}, []Reason{Rollback}, "number 2, and number 3", true},
 		{"overdue, and the listing alone has it", func(r *Request) { r.Listing.Bundles = append(r.Listing.Bundles, p.revokes(t, 1, nil, overdue)) }, []Reason{Expired}, "was due at", false},
 		{"good, and the listing alone has it", func(r *Request) { r.Listing.Bundles = append(r.Listing.Bundles, p.revokes(t, 1, nil)) }, nil, "", false},
+		{"due now, and kept", func(r *Request) { r.Bundles = append(r.Bundles, p.revokes(t, 1, nil, due)) }, nil, "", false},
 		{"overdue, and kept", func(r *Request) { r.Bundles = append(r.Bundles, p.revokes(t, 1, nil, overdue)) }, nil, "", true},
 		{"to be obeyed, and broken", func(r *Request) { r.Revocations = [][]byte{broken} }, []Reason{TrustMissing}, "", true},
+		{"to be obeyed, and broken, and kept", given(broken), []Reason{TrustMissing}, "", true},
+		{"to be obeyed, and empty, and kept", given(nil), []Reason{TrustMissing}, "", true},
+		{"to be obeyed, and no list", func(r *Request) { r.Revocations, r.Bundles = r.Bundles, [][]byte{p.sign(t, ab)} }, []Reason{TrustMissing}, "it is not a revocation list", true},
 		{"to be obeyed, by a stranger", func(r *Request) { r.Revocations = [][]byte{stranger.revokes(t, 1, nil)} }, []Reason{WrongSigner}, "", false},
 		{"to be obeyed, about another server", func(r *Request) { r.Revocations = [][]byte{p.revokes(t, 1, nil, elsewhere)} }, []Reason{WrongServer}, "", false},
 	} {
@@ -46,6 +56,9 @@ func TestListDiagnostics(t *testing.T) {
 			var says []Reason
 			for _, x := range d.Diagnostics() {
 				says = append(says, x.Reason)
+				if x.Signer.IsZero() != slices.Contains([]string{"to be obeyed, and broken", "to be obeyed, and broken, and kept", "to be obeyed, and empty, and kept"}, tt.name) {
+					t.Errorf("the diagnostic is about %v", x.Signer)
+				}
 				if !strings.Contains(x.Err.Error(), tt.text) {
 					t.Errorf("the diagnostic is %v, want %q", x.Err, tt.text)
 				}
@@ -54,6 +67,91 @@ func TestListDiagnostics(t *testing.T) {
 				t.Errorf("the diagnostics are %v, want %v: %v", says, tt.says, d.Diagnostics())
 			}
 		})
+	}
+}
+
+// A list of somebody who is not asked about is no fault of what is given, under
+// whatever roots that is known; one that may be by someone who is asked about, and
+// can't be verified, stops the decision.
+func TestListsOfOthers(t *testing.T) {
+	mine, stranger := newPublisher(t), newPublisher(t)
+	p, host, unknown := newPKI(t), newPKI(t), newPKI(t)
+	files := map[string][]byte{"a.pub": sigtest.PublicPEM(mine.key.Public()), "r.pem": sigtest.CertPEM(p.root.Certificate), "t.pem": sigtest.CertPEM(p.tsa.CA.Certificate)}
+	const pubs = `version: 1
+publishers:
+  a: {key: {file: a.pub}}
+  b: {x509: {roots: [r.pem], tsaRoots: [t.pem], san: "uri:https://acme.example/release"}}
+  c: {x509: {roots: [r.pem], san: "uri:https://acme.example/other"}}
+`
+	trust := Trust{Roots: certs(host.root.Certificate), TSAs: certs(host.tsa.CA.Certificate)}
+	by := func(signers, revokers string) *Verifier {
+		return newVerifier(t, withFiles(t, pubs+"revokers: ["+revokers+"]\nrules: [{servers: [io.github.acme/*], signedBy: ["+signers+"]}]\n", files), trust)
+	}
+	st, err := attest.Revoke(attest.Revocation{Servers: []string{weather}, Number: 1, IssuedAt: now, NextUpdate: hour(24)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func(q *pkiTest, tsa *sigtest.TSA) []byte {
+		return sigtest.Unchecked{Payload: st.Bytes(), Key: q.leaf.Key, Chain: q.leaf.Chain, TSA: tsa}.Bundle()
+	}
+	// A key that a policy names without its file.
+	gone := newPublisher(t)
+	for _, tt := range []struct {
+		name  string
+		v     *Verifier
+		list  []byte
+		says  Reason
+		text  string
+		fails bool
+	}{
+		{"another publisher's", by("a", ""), list(p, p.tsa), WrongSigner, "signed by x509:" + release, false},
+		{"another publisher's, whose PKI is another", by("a, c", ""), list(p, p.tsa), WrongSigner, "signed by x509:" + release, false},
+		{"under the host's root", by("a", ""), list(host, host.tsa), WrongSigner, "signed by x509:" + release, false},
+		{"under an unknown root", by("a", ""), list(unknown, unknown.tsa), TrustMissing, "unknown authority", true},
+		{"one's own, with a timestamp that counts for another publisher alone", by("a, b", ""), list(p, host.tsa), TrustMissing, "unknown authority", true},
+		{"by a stranger's key", by("a, b", ""), stranger.revokes(t, 1, nil), WrongSigner, "which is not trusted", false},
+		{"by a signer whose key is missing", by("a, \""+gone.id+"\"", "a"), gone.revokes(t, 1, nil), TrustMissing, "is not available", true},
+		{"by a revoker whose key is missing", by("a", "\""+gone.id+"\""), gone.revokes(t, 1, nil), TrustMissing, "is not available", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := ask(listing(t, ab), mine.sign(t, ab))
+			r.Revocations = [][]byte{tt.list}
+			d := tt.v.Decide(r)
+			if got := d.SignedErr() != nil; got != tt.fails {
+				t.Errorf("fails is %v: %v", got, d.SignedErr())
+			}
+			wantDiagnostics(t, d, tt.says)
+			if len(d.Diagnostics()) == 1 {
+				wantError(t, d.Diagnostics()[0].Err, tt.text)
+			}
+			if x := d.Diagnostics()[0]; tt.says == WrongSigner && x.Signer.IsZero() || x.Signer == gone.signer() != strings.Contains(tt.name, "key is missing") {
+				t.Errorf("the diagnostic is about %v", x.Signer)
+			}
+		})
+	}
+}
+
+// A list by a certificate that was revoked before it signed revokes nothing, and
+// stops the decision only where it is given to be obeyed.
+func TestListOfRevokedCertificate(t *testing.T) {
+	p := newPKI(t)
+	other := p.issuing.Leaf(sigtest.P256(), sigtest.URI(release))
+	st, err := attest.Revoke(attest.Revocation{Servers: []string{weather}, Number: 1, IssuedAt: now, NextUpdate: hour(24), Entries: statements(t, p.bundle)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := sigtest.Unchecked{Payload: st.Bytes(), Key: other.Key, Chain: other.Chain, TSA: p.tsa}.Bundle()
+	for given, want := range map[bool]Reason{false: Revoked, true: TrustMissing} {
+		r := ask(listing(t, abc), p.bundle, list)
+		r.Status = [][]byte{p.issuing.CRL(hour(-1), hour(24), hour(-1), other.Certificate()).Raw}
+		if given {
+			r.Revocations = [][]byte{list}
+		}
+		d := p.verifier(t, "", nil).Decide(r)
+		if got := d.SignedErr() != nil; got != given {
+			t.Errorf("given is %v, and it fails is %v: %v", given, got, d.SignedErr())
+		}
+		wantDiagnostics(t, d, want)
 	}
 }
 
@@ -128,6 +226,9 @@ func TestFreshListsExplained(t *testing.T) {
 				continue
 			}
 			explained = true
+			if n.Want != "a revocation list by each of "+p.id+", at most 7d old" {
+				t.Errorf("it wants %s", n.Want)
+			}
 			if !n.Met || len(n.Found) != 1 || !n.Found[0].Counts || !strings.Contains(n.Found[0].Text, "list 1 by ") || !strings.Contains(n.Found[0].Text, "2026-11-30T11:00:00Z") {
 				t.Errorf("the need is %+v", n)
 			}
@@ -164,6 +265,9 @@ func TestListsOfOneParty(t *testing.T) {
 			r := ask(listing(t, ab), append([][]byte{mine}, tt.lists...)...)
 			r.SeenLists = tt.seen
 			d := v.Decide(r)
+			if tt.seen != nil && tt.lists != nil && tt.text != "" {
+				wantDiagnostics(t, d, Rollback)
+			}
 			if err := d.SignedErr(); (err == nil) != (tt.text == "") || err != nil && !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("%v, want %q: %v", err, tt.text, d.Diagnostics())
 			}
@@ -198,6 +302,13 @@ func TestListsThatWereSeen(t *testing.T) {
 		if err := v.Decide(r).SignedErr(); (err == nil) != tt.met {
 			t.Errorf("%s: %v", tt.name, err)
 		}
+	}
+	// The first that is wrong is what is said: that a list is out of date.
+	r := ask(listing(t, ab), p.sign(t, ab), second.revokes(t, 8, nil, func(r *attest.Revocation) { r.IssuedAt, r.NextUpdate = hour(-9), hour(-1) }))
+	r.SeenLists = []ListMark{{Signer: p.signer(), Number: 3}}
+	var no *ListError
+	if err := v.Decide(r).SignedErr(); !errors.As(err, &no) || no.Signer != second.signer() || no.Number != 8 || !no.Due.Equal(hour(-1)) {
+		t.Errorf("the error is %v", err)
 	}
 }
 

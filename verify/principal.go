@@ -221,3 +221,8 @@ func builtin(entry *lock.Server) *requirement {
 func (q *requirement) everyone() []*principal {
 	return slices.Concat(append([][]*principal{q.signers, q.approvers, q.revokers}, q.attesters...)...)
 }
+
+// knows reports whether a request asks about s.
+func (q *requirement) knows(s lock.Signer) bool {
+	return slices.ContainsFunc(q.everyone(), func(p *principal) bool { return p.knows(s) })
+}

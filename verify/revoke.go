@@ -103,11 +103,10 @@ func (d *Decision) listed(id lock.Digest) bool {
 // another publisher is no fault of what is given, which is a diagnostic: files of
 // all servers lie in one place.
 func (d *Decision) unlisted(v *Verifier, id lock.Digest, data []byte, no *badEvidence, fail func(*badEvidence)) {
-	c := v.check(id, data, v.material.domain)
-	switch {
+	switch c := v.anywhere(data); {
 	case no == nil && c.bad != nil:
 		no = c.bad
-	case no == nil:
+	case no == nil, c.bad == nil && !d.need.knows(c.evidence.signer):
 		no = &badEvidence{WrongSigner, c.evidence.signer, fmt.Errorf("signed by %s", c.evidence.signer)}
 	}
 	if no.reason == WrongSigner {
@@ -158,7 +157,7 @@ func (d *Decision) upToDate(g *gathered, r *Request, q *requirement) {
 		}
 	}
 	for _, m := range r.SeenLists {
-		if concerned := slices.ContainsFunc(q.everyone(), func(p *principal) bool { return p.knows(m.Signer) }); concerned && !g.meets(m) {
+		if q.knows(m.Signer) && !g.meets(m) {
 			d.distrust(&ListError{Signer: m.Signer, Number: m.Number})
 		}
 	}
