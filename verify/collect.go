@@ -129,10 +129,8 @@ func (d *Decision) add(g *gathered, v *Verifier, id lock.Digest, data []byte, r 
 	kind, used, asked := e.statement.PredicateType(), false, false
 	take := func(ps []*principal, into *[]counted) {
 		asked = true
-		if c, why := v.by(id, data, ps); c != nil {
+		if c, _ := v.by(id, data, ps); c != nil {
 			used, *into = true, append(*into, *c)
-		} else if why != nil {
-			no = why
 		}
 	}
 	switch kind {
@@ -159,19 +157,15 @@ func (d *Decision) add(g *gathered, v *Verifier, id lock.Digest, data []byte, r 
 	case used:
 	case !asked:
 		d.diagnose(id, kind, &badEvidence{WrongKind, e.signer, &attest.ForeignError{PredicateType: kind}})
-	case no == nil:
-		d.diagnose(id, kind, &badEvidence{WrongSigner, e.signer, fmt.Errorf("signed by %s", e.signer)})
 	default:
-		d.diagnose(id, kind, no)
+		d.diagnose(id, kind, &badEvidence{WrongSigner, e.signer, fmt.Errorf("signed by %s", e.signer)})
 	}
 }
 
 // signed returns the evidence that a bundle is to any of ps, or to whoever
 // trusts the same, and else why it is none.
 func (v *Verifier) signed(id lock.Digest, data []byte, ps []*principal) (*evidence, *badEvidence) {
-	if c, no := v.by(id, data, ps); c != nil {
-		return c.evidence, nil
-	} else if no != nil && no.reason != WrongSigner {
+	if _, no := v.by(id, data, ps); no != nil && no.reason != WrongSigner {
 		return nil, no
 	}
 	for _, p := range ps {

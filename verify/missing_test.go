@@ -80,6 +80,18 @@ func TestMissingMaterial(t *testing.T) {
 		})
 	}
 
+	// Of a key that a rule names and that is not at hand that is said, whoever else
+	// may sign.
+	known, gone := newPublisher(t), newPublisher(t)
+	for _, ids := range [][]string{{known.id, gone.id}, {gone.id, known.id}} {
+		d := verifier(t, trustKeys(known.key), ids...).Decide(ask(listing(t, abc), gone.sign(t, abc)))
+		wantDiagnostics(t, d, TrustMissing)
+		var missing *MissingError
+		if x := d.Diagnostics()[0]; !errors.As(x.Err, &missing) || missing.Need != KeyFile || x.Signer != gone.signer() {
+			t.Errorf("diagnostic = %v", x)
+		}
+	}
+
 	// What a timestamp or a chain needs besides the root is recorded, and is enough.
 	trust := with(func(t *Trust) { t.Roots = certs(root.Certificate, issuing.Certificate) })
 	v := verifier(t, trust, "x509:uri:"+release)

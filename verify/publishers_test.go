@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+
+	"github.com/mcpsign/mcpsign/attest"
 	"github.com/mcpsign/mcpsign/internal/sigtest"
 	"github.com/mcpsign/mcpsign/lock"
 	"github.com/mcpsign/mcpsign/sign"
@@ -35,7 +38,8 @@ func TestPublisherPKI(t *testing.T) {
 	a, b, host := sigtest.NewCA("a"), sigtest.NewCA("b"), sigtest.NewCA("host")
 	tsaA, tsaHost := sigtest.NewTSA(sigtest.At(now)), sigtest.NewTSA(sigtest.At(now))
 	files := map[string][]byte{"a.pem": sigtest.CertPEM(a.Certificate), "b.pem": sigtest.CertPEM(b.Certificate), "tsa.pem": sigtest.CertPEM(tsaA.CA.Certificate)}
-	trust := Trust{Roots: certs(host.Certificate), TSAs: certs(tsaHost.CA.Certificate)}
+	key := newPublisher(t)
+	trust := Trust{Roots: certs(host.Certificate), TSAs: certs(tsaHost.CA.Certificate), Keys: trustKeys(key.key).Keys}
 	const pubs = `version: 1
 publishers:
   a: {x509: {roots: [a.pem], san: "uri:https://acme.example/release", tsaRoots: [tsa.pem]}}
@@ -44,6 +48,7 @@ publishers:
 	rule := func(signers string) *Verifier {
 		return newVerifier(t, withFiles(t, pubs+"rules: [{servers: [io.github.acme/*], signedBy: ["+signers+"]}]\n", files), trust)
 	}
+	broken := edit(pkiBundle(t, a, release, tsaA, abc), func(b *protobundle.Bundle) { b.GetDsseEnvelope().Signatures[0].Sig[9] ^= 1 })
 	for _, tt := range []struct {
 		name, signers string
 		bundle        []byte
@@ -60,6 +65,8 @@ publishers:
 		{"the host's root", "a", pkiBundle(t, host, release, tsaA, abc), TrustMissing, "unknown authority"},
 		{"the host's root, by an identity", `a, "x509:uri:` + other + `"`, pkiBundle(t, host, other, tsaHost, abc), "", ""},
 		{"own root, by an identity", `"x509:uri:` + release + `"`, pkiBundle(t, a, release, tsaHost, abc), TrustMissing, "unknown authority"},
+		{"broken, and a key may sign too", `"` + key.id + `", a`, broken, BadSignature, "hashed messages don't match"},
+		{"broken, and a key may sign as well", `a, "` + key.id + `"`, broken, BadSignature, "hashed messages don't match"},
 		{"other name", "a", pkiBundle(t, a, other, tsaA, abc), WrongSigner, "signed by x509:" + other},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -77,6 +84,21 @@ publishers:
 		})
 	}
 
+	// A release by a publisher who may approve alone is by the wrong signer, not by
+	// an unknown one; an approval is nothing that the other rules ask for.
+	v := newVerifier(t, withFiles(t, pubs+"rules: [{servers: [io.github.acme/*], signedBy: [a], approvals: {from: [b], audience: x}}]\n", files), trust)
+	d := v.Decide(ask(listing(t, abc), pkiBundle(t, b, other, tsaHost, abc)))
+	wantDiagnostics(t, d, WrongSigner)
+	wantError(t, d.Diagnostics()[0].Err, "signed by x509:"+other)
+	approval, err := attest.Approve(listing(t, abc).Definitions, attest.Approval{Server: weather, Audience: "x", IssuedAt: now, ExpiresAt: hour(24)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d = rule(`a, "` + key.id + `"`).Decide(ask(listing(t, abc), byKey(t, key.key, approval)))
+	if x := d.Diagnostics(); len(x) != 1 || x[0].Reason != WrongKind || x[0].Signer != key.signer() {
+		t.Errorf("the diagnostics are %v", x)
+	}
+
 	// What was seen by someone of the same name under another root is nothing to
 	// the publisher.
 	r := ask(listing(t, abc), pkiBundle(t, a, release, tsaA, abc))
@@ -88,7 +110,7 @@ publishers:
 	}
 
 	// What is pinned names the material, and the verifier has it.
-	v := rule("a")
+	v = rule("a")
 	entry := pin(t, v, listing(t, abc), pkiBundle(t, a, release, tsaA, abc))
 	for _, d := range entry.Evidence[0].Trust {
 		if len(v.Material(d)) == 0 {
