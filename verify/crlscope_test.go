@@ -37,6 +37,7 @@ func TestCRLScope(t *testing.T) {
 	}{
 		"attribute certificates only": {distribution(mustMarshal(t, distributionPoint{Attribute: true})), "want the complete list"},
 		"some reasons only":           {distribution(mustMarshal(t, distributionPoint{Reasons: asn1.BitString{Bytes: []byte{0x40}, BitLength: 2}})), "want the complete list"},
+		"one reason only":             {distribution(mustMarshal(t, distributionPoint{Reasons: asn1.BitString{Bytes: []byte{0}, BitLength: 1}})), "want the complete list"},
 		"no reasons":                  {distribution(full), ""},
 		"trailing bytes":              {distribution(append(full, 0)), "distribution point can't be read"},
 		"not a sequence":              {distribution([]byte{5, 0}), "distribution point can't be read"},

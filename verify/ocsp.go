@@ -191,7 +191,7 @@ func isResponder(r *ocsp.Response, c *x509.Certificate) error {
 		return clean("responder's key", err)
 	}
 	key := sha1.Sum(info.Key.RightAlign()) // RFC 6960 section 4.2.1 knows no other
-	if r.RawResponderName != nil && bytes.Equal(r.RawResponderName, c.RawSubject) || bytes.Equal(r.ResponderKeyHash, key[:]) {
+	if bytes.Equal(r.RawResponderName, c.RawSubject) || bytes.Equal(r.ResponderKeyHash, key[:]) {
 		return nil
 	}
 	return errors.New("the OCSP response says that it is by someone else than who signed it")

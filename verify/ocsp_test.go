@@ -39,6 +39,8 @@ func TestOCSPRefused(t *testing.T) {
 		{"responder with any key usage", []edit{by(p.issuing.Responder(sigtest.Usage(0)))}, 0, "", ""},
 		{"responder that was not valid yet", []edit{by(p.issuing.Responder(sigtest.Valid(hour(1), hour(9))))}, 2, "was not valid then", BadSignature},
 		{"responder valid from now on", []edit{by(p.issuing.Responder(sigtest.Valid(hour(1), hour(9)))), produced(2)}, 0, "is of 2026-11-30T13:00:00Z", Expired},
+		{"responder valid from that second on", []edit{by(p.issuing.Responder(sigtest.Valid(hour(1), hour(9)))), produced(1)}, 1, "", ""},
+		{"responder that ends in that second", []edit{by(p.issuing.Responder(sigtest.Valid(hour(-9), now))), produced(0)}, 0, "", ""},
 		{"responder valid since", []edit{by(p.issuing.Responder(sigtest.Valid(hour(1), hour(9)))), produced(2)}, 1, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -134,5 +136,21 @@ func TestResponderNotRevoked(t *testing.T) {
 			v := p.verifier(t, ", crls: [a.crl], status: required", list)
 			p.wantStatus(t, v, now, "", "", p.answer(), p.rootAnswer())
 		})
+	}
+}
+
+// One release whose certificate lacks a status is enough to say so, whether it is
+// looked at before one that has it or after it.
+func TestStatusMissingOfOne(t *testing.T) {
+	p := newPKI(t)
+	v := p.verifier(t, ", status: required", nil)
+	for i := range 8 {
+		other := p.issuing.Leaf(sigtest.P256(), sigtest.URI(release))
+		lacking := sigtest.Unchecked{Payload: statement(t, abc, sequence(uint64(i+1))).Bytes(), Key: other.Key, Chain: other.Chain, TSA: p.tsa}.Bundle()
+		r := ask(listing(t, abc), p.bundle, lacking)
+		r.Status = [][]byte{p.answer(), p.rootAnswer()}
+		if d := v.Decide(r); !d.StatusMissing() || d.SignedErr() != nil {
+			t.Errorf("StatusMissing is %v: %v", d.StatusMissing(), d.SignedErr())
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
@@ -10,9 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 
 	"github.com/mcpsign/mcpsign/internal/sigtest"
 	"github.com/mcpsign/mcpsign/lock"
@@ -136,10 +140,16 @@ func TestOCSP(t *testing.T) {
 		{"good, with a nonce", []edit{func(a *sigtest.OCSPAnswer) { a.Nonce = []byte("nonce") }}, now, "", "", ""},
 		{"good, with the issuer's own certificate", []edit{by(&sigtest.Leaf{Key: p.issuing.Key(), Chain: certs(p.issuing.Certificate)})}, now, "", "", ""},
 		{"good, after an answer about another", []edit{func(a *sigtest.OCSPAnswer) { a.Serials = serials(otherLeaf, p.leaf.Certificate()) }}, now, "", "", ""},
+		{"good, before an answer about another", []edit{func(a *sigtest.OCSPAnswer) { a.Serials = serials(p.leaf.Certificate(), otherLeaf) }}, now, "", "", ""},
+		{"good, named by SHA-256", []edit{func(a *sigtest.OCSPAnswer) { a.SHA256 = true }}, now, "", "", ""},
+		{"good, with an extension that is not critical", []edit{func(a *sigtest.OCSPAnswer) { a.Extension = true }}, now, "", "", ""},
 		{"in the last second", nil, hour(24), "", "", ""},
+		{"of a clock that is 5 minutes fast", []edit{window(now.Add(skew), hour(2))}, now, "", "", ""},
+		{"of a clock that is faster", []edit{window(now.Add(skew+time.Second), hour(2))}, now, TrustMissing, "is of 2026-11-30T12:05:01Z", Expired},
 		{"expired", nil, hour(24).Add(time.Second), TrustMissing, "the OCSP response by CN=acme issuing,O=sigtest is of 2026-11-30T11:00:00Z to 2026-12-01T12:00:00Z, and it is 2026-12-01T12:00:01Z", Expired},
 		{"of the future", []edit{window(hour(1), hour(2))}, now, TrustMissing, "is of 2026-11-30T13:00:00Z", Expired},
 		{"no nextUpdate", []edit{window(hour(-1), time.Time{})}, now, TrustMissing, "does not say until when it is good", BadSignature},
+		{"nextUpdate with thisUpdate", []edit{window(now, now)}, now, TrustMissing, "does not say until when it is good", BadSignature},
 		{"nextUpdate before thisUpdate", []edit{window(hour(1), hour(-1))}, now, TrustMissing, "does not say until when it is good", BadSignature},
 
 		{"revoked before it signed", []edit{revoked(hour(-1))}, now, Revoked, "was revoked from 2026-11-30T11:00:00Z on, before it signed", ""},
@@ -149,11 +159,12 @@ func TestOCSP(t *testing.T) {
 		{"revoked after, long ago", []edit{revoked(now.Add(time.Second))}, hour(1000), TrustMissing, "is of 2026-11-30T11:00:00Z", ""},
 		{"revoked after, not safe before", []edit{revoked(hour(1)), func(a *sigtest.OCSPAnswer) { a.Invalid = hour(-1) }}, hour(2), Revoked, "was revoked from 2026-11-30T11:00:00Z on", ""},
 		{"revoked before, invalid after", []edit{revoked(hour(-1)), func(a *sigtest.OCSPAnswer) { a.Invalid = hour(1) }}, hour(2), Revoked, "was revoked from 2026-11-30T11:00:00Z on", ""},
-		{"unknown", []edit{func(a *sigtest.OCSPAnswer) { a.Unknown = true }}, now, TrustMissing, "the OCSP responder of CN=acme issuing,O=sigtest does not know", TrustMissing},
+		{"unknown", []edit{func(a *sigtest.OCSPAnswer) { a.Unknown = true }}, now, TrustMissing, "the OCSP responder of CN=acme issuing,O=sigtest does not know certificate " + p.leaf.Certificate().SerialNumber.Text(16), TrustMissing},
 
-		{"other serial number", []edit{func(a *sigtest.OCSPAnswer) { a.Serials = serials(otherLeaf) }}, now, TrustMissing, none, TrustMissing},
+		{"other serial number", []edit{func(a *sigtest.OCSPAnswer) { a.Serials = serials(otherLeaf) }}, now, TrustMissing, none + ",O=sigtest about certificate " + p.leaf.Certificate().SerialNumber.Text(16), TrustMissing},
 		{"no answer", []edit{func(a *sigtest.OCSPAnswer) { a.Serials = nil }}, now, TrustMissing, none, TrustMissing},
 		{"two answers", []edit{func(a *sigtest.OCSPAnswer) { a.Serials = append(a.Serials, a.Serials...) }}, now, TrustMissing, none, BadSignature},
+		{"other issuer, named by SHA-256", []edit{func(a *sigtest.OCSPAnswer) { a.Issuer, a.Responder, a.SHA256 = other, nil, true }}, now, TrustMissing, none, TrustMissing},
 		{"other issuer", []edit{func(a *sigtest.OCSPAnswer) { a.Issuer, a.Responder = other, other.Responder() }}, now, TrustMissing, none, TrustMissing},
 		{"stranger of the name", []edit{func(a *sigtest.OCSPAnswer) { a.Issuer, a.Responder = stranger, nil }}, now, TrustMissing, none, TrustMissing},
 		{"responder of another issuer", []edit{by(other.Responder())}, now, TrustMissing, "by a responder of another issuer", BadSignature},
@@ -163,6 +174,10 @@ func TestOCSP(t *testing.T) {
 		{"responder for anything", []edit{by(p.issuing.Responder(sigtest.EKU(x509.ExtKeyUsageAny)))}, now, TrustMissing, "lacks the extended key usage OCSPSigning", BadSignature},
 		{"responder that signs code", []edit{by(p.leaf)}, now, TrustMissing, "lacks the extended key usage OCSPSigning", BadSignature},
 		{"responder for encryption", []edit{by(p.issuing.Responder(sigtest.Usage(x509.KeyUsageKeyEncipherment)))}, now, TrustMissing, "is not for that", BadSignature},
+		{"responder with another key", []edit{by(&sigtest.Leaf{Key: sigtest.P256(), Chain: p.issuing.Responder().Chain})}, now, TrustMissing, none, BadSignature},
+		{"responder with an unknown critical extension", []edit{by(p.issuing.Responder(func(c *x509.Certificate) {
+			c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3}, Critical: true, Value: []byte{5, 0}}}
+		}))}, now, TrustMissing, "is not for that", BadSignature},
 		{"responder that is not valid then", []edit{by(p.issuing.Responder(sigtest.Valid(hour(-9), hour(-8))))}, now, TrustMissing, "was not valid then", BadSignature},
 		{"responder that has ended since", []edit{by(p.issuing.Responder(sigtest.Valid(hour(-9), hour(1))))}, hour(2), TrustMissing, "is of 2026-11-30T11:00:00Z to 2026-11-30T13:00:00Z", Expired},
 		{"responder that is not sent along", []edit{func(a *sigtest.OCSPAnswer) { a.Bare = true }}, now, TrustMissing, none, BadSignature},
@@ -178,6 +193,9 @@ func TestOCSP(t *testing.T) {
 			for _, x := range d.Diagnostics() {
 				if x.Type == StatusType {
 					says = x.Reason
+					if x.Bundle != sha256.Sum256(status) {
+						t.Errorf("it is said of %s", x.Bundle)
+					}
 				}
 			}
 			if says != tt.says {
@@ -305,6 +323,11 @@ func TestCandidateCRL(t *testing.T) {
 		{"revoked before it signed", [][]byte{list(p.issuing, hour(-1), p.leaf.Certificate())}, now, Revoked, "was revoked from 2026-11-30T11:00:00Z on, before it signed", nil},
 		{"revoked before, long ago", [][]byte{list(p.issuing, hour(-1), p.leaf.Certificate())}, hour(1000), Revoked, "was revoked", nil},
 		{"revoked after it signed", [][]byte{list(p.issuing, now.Add(time.Second), p.leaf.Certificate())}, hour(2), "", "", nil},
+		{"revoked before, with a reason", [][]byte{p.edited(func(l *x509.RevocationList) {
+			l.RevokedCertificateEntries = []x509.RevocationListEntry{{SerialNumber: p.leaf.Certificate().SerialNumber, RevocationTime: hour(-1), ReasonCode: 1}}
+		}).Raw}, now, Revoked, "was revoked from 2026-11-30T11:00:00Z on", nil},
+		{"revoked twice, before and long before", [][]byte{list(p.issuing, hour(-1), p.leaf.Certificate()), list(p.issuing, hour(-3), p.leaf.Certificate())}, now, Revoked, "was revoked from 2026-11-30T09:00:00Z on", nil},
+		{"revoked twice, the other way round", [][]byte{list(p.issuing, hour(-4), p.leaf.Certificate()), list(p.issuing, hour(-2), p.leaf.Certificate())}, now, Revoked, "was revoked from 2026-11-30T08:00:00Z on", nil},
 		{"intermediate revoked before", [][]byte{list(p.issuing, now), list(p.root, hour(-1), p.issuing.Certificate)}, now, Revoked, "was revoked", nil},
 		{"out of date", [][]byte{list(p.issuing, now)}, hour(25), TrustMissing, "is of 2026-11-30T11:00:00Z", []Reason{Expired}},
 		{"out of date, of the intermediate alone", [][]byte{list(p.issuing, now), p.root.CRL(hour(-48), hour(-24), now).Raw}, now, "", "", []Reason{Expired}},
@@ -382,59 +405,107 @@ func TestManyStatuses(t *testing.T) {
 	}
 	p.wantStatus(t, v, now, TrustMissing, "more than 64", append(junk, good...)...)
 	p.wantStatus(t, v, now, "", "", append(append(good, good...), good...)...)
-	for i := range 200 {
-		p.wantStatus(t, v, now, "", "", append(good, junk[4*i:4*i+4]...)...)
+	if len(v.stood) <= MaxStatusCount {
+		t.Errorf("%d outcomes are kept", len(v.stood))
 	}
+	for i := range maxCached {
+		v.stood[statusOf{link: sha256.Sum256([]byte(strconv.Itoa(i)))}] = stood{}
+	}
+	p.wantStatus(t, v, now, "", "", append(good, []byte("new"))...)
 	if len(v.stood) > maxCached {
 		t.Errorf("%d outcomes are kept", len(v.stood))
+	}
+}
+
+// Of what is no status that is said whether a certificate signed or not, and
+// whether it is new to the verifier or not.
+func TestNoStatus(t *testing.T) {
+	p := newPublisher(t)
+	v := ruleFor(t, "", p)
+	for range 2 {
+		r := ask(listing(t, ab), p.sign(t, ab))
+		r.Status = [][]byte{[]byte("junk")}
+		d := v.Decide(r)
+		wantDiagnostics(t, d, BadSignature)
+		if d.SignedErr() != nil {
+			t.Error(d.SignedErr())
+		}
+	}
+	// A response of several answers is good for what one of them says.
+	s := &statuses{all: []*candidateStatus{{says: []*standing{{unknown: true}, {from: hour(-1), till: hour(1)}}}}}
+	d := &Decision{}
+	if s.diagnose(d, now); len(d.diagnostics) != 0 {
+		t.Errorf("the diagnostics are %v", d.diagnostics)
 	}
 }
 
 // Status says what is at hand about certificates, to whoever keeps it.
 func TestStatus(t *testing.T) {
 	const crl, responder = "http://crl.acme.example/a.crl", "http://ocsp.acme.example"
-	p := newPKI(t, sigtest.CRLAt(crl, "ldap://acme.example/a"), sigtest.OCSPAt(responder, "http://user:x@ocsp.acme.example/"))
+	p := newPKI(t, sigtest.CRLAt(crl, "ldap://acme.example/a"), sigtest.OCSPAt(responder, "http://user:x@ocsp.acme.example/", responder+"/2"))
 	v := p.verifier(t, "", nil)
 	s, err := v.Status(p.answer(func(a *sigtest.OCSPAnswer) { a.Revoked, a.Nonce = hour(-1), []byte("n") }), []byte("junk"), p.bundle)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.Kind != OCSPResponse || s.Issuer != "CN=acme issuing,O=sigtest" || string(s.Nonce) != "n" || !s.From.Equal(hour(-1)) || !s.Till.Equal(hour(24)) ||
-		len(s.Certificates) != 1 || !s.Certificates[0].Revoked || !s.Certificates[0].Since.Equal(hour(-1)) || s.Certificates[0].Serial != p.leaf.Certificate().SerialNumber.Text(16) {
+		len(s.Certificates) != 1 || s.Certificates[0].Subject != p.leaf.Certificate().Subject.String() || !s.Certificates[0].Revoked || !s.Certificates[0].Since.Equal(hour(-1)) || s.Certificates[0].Serial != p.leaf.Certificate().SerialNumber.Text(16) {
 		t.Errorf("status = %+v", s)
 	}
+	if s, err = v.Status(p.answer(func(a *sigtest.OCSPAnswer) { a.Unknown = true }), p.bundle, p.bundle); err != nil || len(s.Certificates) != 1 || !s.Certificates[0].Unknown {
+		t.Errorf("status of a certificate that is not known = %+v, %v", s, err)
+	}
 	stranger := newPKI(t)
+	const none = "no bundle at hand whose certificate verifies"
 	for _, tt := range []struct {
 		der     []byte
 		bundles [][]byte
 		reason  Reason
+		text    string
 	}{
-		{[]byte("junk"), [][]byte{p.bundle}, BadSignature},
-		{p.answer(func(a *sigtest.OCSPAnswer) { a.NextUpdate = time.Time{} }), [][]byte{p.bundle}, BadSignature},
-		{stranger.answer(), [][]byte{p.bundle}, WrongSigner},
-		{stranger.answer(), [][]byte{stranger.bundle}, TrustMissing},
-		{p.answer(), nil, TrustMissing},
-		{p.answer(), [][]byte{byKey(t, sigtest.P256(), statement(t, abc))}, TrustMissing},
+		{[]byte("junk"), [][]byte{p.bundle}, BadSignature, "is neither"},
+		{p.answer(func(a *sigtest.OCSPAnswer) { a.NextUpdate = time.Time{} }), [][]byte{p.bundle}, BadSignature, "does not say until when"},
+		{stranger.answer(), [][]byte{p.bundle}, WrongSigner, "about none of the certificates"},
+		{stranger.answer(), [][]byte{stranger.bundle}, TrustMissing, none},
+		{p.answer(), nil, TrustMissing, none},
+		{p.answer(), [][]byte{byKey(t, sigtest.P256(), statement(t, abc))}, TrustMissing, none},
 	} {
 		s, err := v.Status(tt.der, tt.bundles...)
 		var no *StatusError
 		if s != nil || !errors.As(err, &no) || no.Reason != tt.reason {
 			t.Errorf("Status = %v, %v, want %s", s, err, tt.reason)
+			continue
 		}
+		wantError(t, err, tt.text)
+	}
+	// A list is about the certificates of its issuer, and not of another of the name.
+	both := verifier(t, Trust{Roots: certs(p.root.Certificate, stranger.root.Certificate), TSAs: certs(p.tsa.CA.Certificate, stranger.tsa.CA.Certificate)}, "x509:uri:"+release)
+	s, err = both.Status(p.issuing.CRL(hour(-1), hour(24), now).Raw, stranger.bundle, p.bundle, stranger.bundle)
+	if err != nil || len(s.Certificates) != 1 || s.Certificates[0].Serial != p.leaf.Certificate().SerialNumber.Text(16) {
+		t.Errorf("Status = %+v, %v", s, err)
 	}
 
 	// Only certificates that verify have a say in what is asked.
-	if q, err := v.StatusQueries(nil, stranger.bundle); q != nil || err == nil {
-		t.Errorf("StatusQueries = %v, %v", q, err)
+	q, err := v.StatusQueries(nil, stranger.bundle)
+	if wantError(t, err, none); q != nil {
+		t.Errorf("StatusQueries = %v", q)
 	}
 	queries, err := v.StatusQueries([]byte("a nonce"), stranger.bundle, p.bundle, p.bundle)
-	if err != nil || len(queries) != 2 {
+	if err != nil || len(queries) != 3 {
 		t.Fatalf("StatusQueries = %v, %v", queries, err)
+	}
+	for _, q := range queries {
+		if q.Subject != p.leaf.Certificate().Subject.String() {
+			t.Errorf("query = %+v", q)
+		}
+	}
+	if q := queries[1]; q.URL != responder+"/2" || string(q.Request) != string(queries[0].Request) {
+		t.Errorf("query = %+v", q)
 	}
 	if q := queries[0]; q.URL != responder || q.Kind() != OCSPResponse || q.Serial != p.leaf.Certificate().SerialNumber.Text(16) {
 		t.Errorf("query = %+v", q)
 	}
-	if q := queries[1]; q.URL != crl || q.Kind() != RevocationList || q.Request != nil {
+	if q := queries[2]; q.URL != crl || q.Kind() != RevocationList || q.Request != nil {
 		t.Errorf("query = %+v", q)
 	}
 	o := sigtest.NewOCSP(sigtest.At(now), p.issuing)
@@ -451,50 +522,72 @@ func TestStatus(t *testing.T) {
 // Explain says what there is of the status that a policy asks for.
 func TestExplainStatus(t *testing.T) {
 	p := newPKI(t)
-	need := func(v *Verifier, status ...[]byte) (Need, bool) {
-		r := ask(listing(t, abc), p.bundle)
-		r.Status = status
-		d := v.Decide(r)
-		if d.StatusMissing() != (d.Results()[0].Reasons[0] == TrustMissing) {
-			t.Errorf("StatusMissing = %v, %s", d.StatusMissing(), verdicts(d))
-		}
-		needs := d.Explain(lock.Tool, "a")[0].Needs
-		i := slices.IndexFunc(needs, func(n Need) bool { return n.Code == NeedStatus })
-		if i < 0 {
-			return Need{}, false
-		}
-		return needs[i], true
-	}
-	if n, ok := need(p.verifier(t, "", nil), p.answer()); ok {
-		t.Errorf("nothing is asked for, and it needs %+v", n)
-	}
+	again := sigtest.Unchecked{Payload: statement(t, abc, sequence(99)).Bytes(), Key: p.leaf.Key, Chain: p.leaf.Chain, TSA: p.tsa}.Bundle()
+	junk := edit(p.bundle, func(b *protobundle.Bundle) { b.GetDsseEnvelope().Signatures[0].Sig[9] ^= 1 })
+	own := Trust{Roots: certs(p.root.Certificate), TSAs: certs(p.tsa.CA.Certificate)}
+	listed := own
+	listed.CRLs = []*x509.RevocationList{p.issuing.CRL(hour(-1), hour(24), now)}
+	key := newPublisher(t)
+	byKey := listed
+	byKey.Keys = trustKeys(key.key).Keys
 	required := p.verifier(t, ", status: required", nil)
-	if n, ok := need(required); !ok || n.Met || len(n.Found) != 0 {
-		t.Errorf("need = %+v", n)
+	stale := p.issuing.CRL(hour(-48), hour(-24), now).Raw
+	many := slices.Repeat([][]byte{p.answer(), p.rootAnswer()}, 2)
+	for i := range MaxStatusCount {
+		many = append(many, []byte{byte(i)})
 	}
-	if n, _ := need(required, p.answer(), p.rootAnswer()); !n.Met || len(n.Found) != 2 || !n.Found[0].Counts || !n.Found[1].Counts {
-		t.Errorf("need = %+v", n)
-	}
-	n, _ := need(required, p.answer(func(a *sigtest.OCSPAnswer) { a.Revoked = hour(-1) }), p.rootAnswer(), []byte("junk"))
-	if n.Met || len(n.Found) != 3 || !slices.ContainsFunc(n.Found, func(f Found) bool {
-		return !f.Counts && strings.Contains(f.Text, "and revokes it from 2026-11-30T11:00:00Z on")
-	}) {
-		t.Errorf("need = %+v", n)
-	}
-	for _, f := range n.Found {
-		checkShown(t, f.Text)
-	}
-	n, _ = need(required, p.answer(func(a *sigtest.OCSPAnswer) { a.Unknown = true }), p.rootAnswer())
-	if n.Met || !slices.ContainsFunc(n.Found, func(f Found) bool { return !f.Counts && strings.Contains(f.Text, "and does not know it") }) {
-		t.Errorf("need = %+v", n)
-	}
-	n, _ = need(required, p.answer(func(a *sigtest.OCSPAnswer) { a.ThisUpdate, a.NextUpdate = hour(-9), hour(-8) }), p.rootAnswer())
-	if n.Met || !slices.ContainsFunc(n.Found, func(f Found) bool { return !f.Counts }) {
-		t.Errorf("need = %+v", n)
-	}
-	listed := p.verifier(t, ", crls: [a.crl]", p.issuing.CRL(hour(-1), hour(24), now))
-	if n, _ := need(listed); !n.Met || len(n.Found) != 1 || !n.Found[0].Counts {
-		t.Errorf("need = %+v", n)
+	const good = " by CN=acme issuing,O=sigtest is of 2026-11-30T11:00:00Z to 2026-12-01T12:00:00Z"
+	for _, tt := range []struct {
+		name   string
+		v      *Verifier
+		status [][]byte
+		asked  bool
+		met    bool
+		counts int    // of what is found
+		others int    // found besides
+		text   string // the end of one of them
+	}{
+		{"nothing is asked for", p.verifier(t, "", nil), [][]byte{p.answer()}, false, false, 0, 0, ""},
+		{"nothing is asked of the PKI of all", verifier(t, own, "x509:uri:"+release), [][]byte{p.answer()}, false, false, 0, 0, ""},
+		{"nothing is asked of a key", verifier(t, byKey, key.id), nil, false, false, 0, 0, ""},
+		{"nothing is there", required, nil, true, false, 0, 0, ""},
+		{"good", required, [][]byte{p.answer(), p.rootAnswer()}, true, true, 2, 0, "the OCSP response" + good},
+		{"good beside junk", required, [][]byte{p.answer(), p.rootAnswer(), []byte("junk")}, true, true, 2, 1, ": bad_signature: certificate status: is neither a revocation list nor an OCSP response in DER"},
+		{"good beside too many", required, many, true, true, 2, MaxStatusCount - 1, ": unsigned: more than 64 revocation lists and OCSP responses: the rest was not looked at"},
+		{"good beside one that is out of date", required, [][]byte{p.answer(), p.rootAnswer(), stale}, true, true, 2, 1, "is of 2026-11-28T12:00:00Z to 2026-11-29T12:00:00Z"},
+		{"out of date", required, [][]byte{stale, p.rootAnswer()}, true, false, 1, 1, "is of 2026-11-28T12:00:00Z to 2026-11-29T12:00:00Z"},
+		{"revoked", required, [][]byte{p.answer(func(a *sigtest.OCSPAnswer) { a.Revoked = hour(-1) }), p.rootAnswer()}, true, false, 1, 1, good + ", and revokes it from 2026-11-30T11:00:00Z on"},
+		{"not known", required, [][]byte{p.answer(func(a *sigtest.OCSPAnswer) { a.Unknown = true }), p.rootAnswer()}, true, false, 1, 1, good + ", and does not know it"},
+		{"listed", p.verifier(t, ", crls: [a.crl]", listed.CRLs[0]), nil, true, true, 1, 0, "the revocation list" + good},
+		{"listed for all", verifier(t, listed, "x509:uri:"+release), nil, true, true, 1, 0, "the revocation list" + good},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := ask(listing(t, abc), p.bundle, again, junk)
+			r.Status = tt.status
+			d := tt.v.Decide(r)
+			if d.StatusMissing() != d.Results()[0].Has(TrustMissing) {
+				t.Errorf("StatusMissing = %v, %s", d.StatusMissing(), verdicts(d))
+			}
+			needs := d.Explain(lock.Tool, "a")[0].Needs
+			i := slices.IndexFunc(needs, func(n Need) bool { return n.Code == NeedStatus })
+			if i < 0 || !tt.asked {
+				if i >= 0 != tt.asked {
+					t.Errorf("needs = %+v", needs)
+				}
+				return
+			}
+			counts, said := 0, tt.text == ""
+			for _, f := range needs[i].Found {
+				checkShown(t, f.Text)
+				if f.Counts {
+					counts++
+				}
+				said = said || strings.HasSuffix(f.Text, tt.text)
+			}
+			if n := needs[i]; n.Met != tt.met || counts != tt.counts || len(n.Found)-counts != tt.others || !said {
+				t.Errorf("need = %+v", n)
+			}
+		})
 	}
 }
 

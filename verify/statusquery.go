@@ -83,7 +83,6 @@ func (v *Verifier) Status(der []byte, bundles ...[]byte) (*CertificateStatus, er
 		x, err := source.about(l)
 		if err != nil {
 			no = &StatusError{BadSignature, err}
-			continue
 		}
 		if x == nil {
 			continue

@@ -52,7 +52,9 @@ type OCSPAnswer struct {
 	ProducedAt time.Time // zero: ThisUpdate
 	Nonce      []byte
 	Critical   bool // an unknown critical extension
+	Extension  bool // an unknown one that is not critical
 	SHA1       bool // the signature is over a SHA-1
+	SHA256     bool // the certificates are named by SHA-256, not by SHA-1
 
 	Version  int    // of the response, which counts from 0
 	RawNonce []byte // the nonce extension has this value
@@ -117,8 +119,8 @@ func (a OCSPAnswer) DER() []byte {
 	if a.RawNonce != nil {
 		data.Extensions = append(data.Extensions, pkix.Extension{Id: oidNonce, Value: a.RawNonce})
 	}
-	if a.Critical {
-		data.Extensions = append(data.Extensions, pkix.Extension{Id: asn1.ObjectIdentifier{1, 2, 3}, Critical: true, Value: []byte{5, 0}})
+	if a.Critical || a.Extension {
+		data.Extensions = append(data.Extensions, pkix.Extension{Id: asn1.ObjectIdentifier{1, 2, 3}, Critical: a.Critical, Value: []byte{5, 0}})
 	}
 	tbs := must(asn1.Marshal(data))
 	algorithm, sum := asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, 2}, sha256.Sum256(tbs) // ecdsa-with-SHA256
@@ -151,13 +153,18 @@ func (a OCSPAnswer) responder(signer *x509.Certificate) asn1.RawValue {
 }
 
 func keyHash(c *x509.Certificate) []byte {
+	sum := sha1.Sum(keyOf(c))
+	return sum[:]
+}
+
+// keyOf returns the key of c without its algorithm.
+func keyOf(c *x509.Certificate) []byte {
 	var info struct {
 		Algorithm pkix.AlgorithmIdentifier
 		Key       asn1.BitString
 	}
 	_ = must(asn1.Unmarshal(c.RawSubjectPublicKeyInfo, &info))
-	sum := sha1.Sum(info.Key.Bytes)
-	return sum[:]
+	return info.Key.Bytes
 }
 
 func (a OCSPAnswer) single(serial *big.Int) ocspSingle {
@@ -181,6 +188,10 @@ func (a OCSPAnswer) single(serial *big.Int) ocspSingle {
 		s.Status.Tag = 2
 	case !a.Revoked.IsZero():
 		s.Status = asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 1, IsCompound: true, Bytes: generalized(a.Revoked)}
+	}
+	if a.SHA256 {
+		name, key := sha256.Sum256(named.Certificate.RawSubject), sha256.Sum256(keyOf(a.Issuer.Certificate))
+		s.ID = ocspCertID{pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}}, name[:], key[:], serial}
 	}
 	if !a.Invalid.IsZero() {
 		s.Extensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 24}, Value: generalized(a.Invalid)}}
