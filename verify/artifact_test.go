@@ -151,6 +151,7 @@ func TestSteers(t *testing.T) {
 
 // LaunchOf tells a package, a script and a program apart, or says nothing.
 func TestLaunchOf(t *testing.T) {
+	hex := strings.Repeat("a", 64)
 	for command, want := range map[string]Launch{
 		"npx -y @acme/weather@1.4.2":            {Launcher: "npx", Package: "@acme/weather@1.4.2", Name: "@acme/weather", Version: "1.4.2"},
 		`npx.CMD @acme/weather@latest`:          {Launcher: "npx", Package: "@acme/weather@latest", Name: "@acme/weather"},
@@ -166,6 +167,11 @@ func TestLaunchOf(t *testing.T) {
 		"npx -p weather":                        {},
 		"uvx --from weather setsid":             {},
 		"docker run -i acme/weather:1":          {Launcher: "docker", Package: "acme/weather:1", Name: "docker.io/acme/weather", Version: "1"},
+		"npx a@1.0.0":                           {Launcher: "npx", Package: "a@1.0.0", Name: "a", Version: "1.0.0"},
+		"docker run weather":                    {Launcher: "docker", Package: "weather", Name: "docker.io/library/weather"},
+		"docker run a/b@sha256:" + hex:          {Launcher: "docker", Package: "a/b@sha256:" + hex, Name: "docker.io/a/b"},
+		"docker run a:?":                        {},
+		"docker start weather":                  {},
 		"npx -c evil":                           {},
 		"npx":                                   {},
 		"uvx --with evil weather":               {},
@@ -232,6 +238,38 @@ func TestLaunchOf(t *testing.T) {
 	} {
 		if got := LaunchOf(strings.Fields(command)); got != want {
 			t.Errorf("%s: %+v, want %+v", command, got, want)
+		}
+	}
+}
+
+// Options that are known may stand before a package, with a value where they take
+// one, and without it where they do not.
+func TestLaunchOptions(t *testing.T) {
+	check := func(argv []string, want Launch) {
+		t.Helper()
+		if got := LaunchOf(argv); got != want {
+			t.Errorf("%q: %+v, want %+v", argv, got, want)
+		}
+	}
+	npx, uvx := Launch{Launcher: "npx", Package: "weather", Name: "weather"}, Launch{Launcher: "uvx", Package: "weather", Name: "weather"}
+	docker := Launch{Launcher: "docker", Package: "weather", Name: "docker.io/library/weather"}
+	for _, tt := range []struct {
+		start, flags, values string
+		want                 Launch
+	}{
+		{"npx", "-y --yes -q --quiet --silent", "", npx},
+		{"uvx", "-q --quiet --isolated --offline --no-progress", "", uvx},
+		{"docker run", "-i -t -it -ti --interactive --tty --rm --init --read-only -q --quiet", "-e --env --env-file --name --network --net -p --publish " +
+			"-u --user -w --workdir -l --label -m --memory --cpus --pull --cap-drop --security-opt --add-host -h --hostname", docker},
+	} {
+		for _, option := range strings.Fields(tt.flags) {
+			check(strings.Fields(tt.start+" "+option+" weather other"), tt.want)
+			check(strings.Fields(tt.start+" "+option+"=1 weather"), Launch{})
+		}
+		for _, option := range strings.Fields(tt.values) {
+			check(strings.Fields(tt.start+" "+option+" value weather other"), tt.want)
+			check(strings.Fields(tt.start+" "+option+"=value weather other"), tt.want)
+			check(strings.Fields(tt.start+" "+option), Launch{})
 		}
 	}
 }

@@ -15,6 +15,7 @@ func TestBound(t *testing.T) {
 	npm := attest.Release{PURLs: []string{"pkg:npm/%40acme/weather-mcp@1.4.2"}}
 	plain := attest.Release{PURLs: []string{"pkg:npm/weather"}}
 	pypi := attest.Release{PURLs: []string{"pkg:pypi/Weather_MCP@1.4.2"}}
+	kit := attest.Release{PURLs: []string{"pkg:pypi/kit"}}
 	docker := attest.Release{PURLs: []string{"pkg:docker/acme/weather@1.4.2?repository_url=ghcr.io"}}
 	hub := attest.Release{PURLs: []string{"pkg:docker/acme/weather@1.4.2"}}
 	oci := attest.Release{PURLs: []string{"pkg:oci/weather@" + strings.Replace(digest, ":", "%3A", 1) + "?repository_url=ghcr.io/acme/weather&tag=1.4.2"}}
@@ -29,6 +30,7 @@ func TestBound(t *testing.T) {
 		{"npx @acme/weather-mcp", npm, true},
 		{"npx --yes @acme/weather-mcp@latest --port 1 evil", npm, true},
 		{"npx.cmd -y @acme/weather-mcp", npm, true},
+		{"NPX.BAT -y @acme/weather-mcp", npm, true},
 		{"npx --package=@acme/weather-mcp@1.4.2 weather-mcp", npm, true},
 		{"npx -p @acme/weather-mcp weather-mcp --port 1 evil", npm, true},
 		{"npx -p weather weather", plain, true},
@@ -46,6 +48,7 @@ func TestBound(t *testing.T) {
 		{"npx weather-mcp@1.4.2", npm, false},
 		{"npx @evil/weather-mcp@1.4.2", npm, false},
 		{"npx -p evil -p @acme/weather-mcp weather", npm, false},
+		{"npx -p @acme/weather-mcp -p evil weather-mcp", npm, false},
 		{"npx -c evil @acme/weather-mcp", npm, false},
 		{"npx --registry=https://evil.example @acme/weather-mcp", npm, false},
 		{"npx --yes=1 @acme/weather-mcp", npm, false},
@@ -76,6 +79,10 @@ func TestBound(t *testing.T) {
 		{"uvx --from Weather-MCP==1.4.2 weather", pypi, false},
 		{"uvx --from weather-mcp==1.4.2 setsid ./evil", pypi, false},
 		{"uvx --from weather-mcp", pypi, false},
+		{"uvx kit", kit, true},
+		{"uvx --from kit Kit", kit, true},
+		{"uvx \u212ait", kit, false}, // a sign that has k as its small letter
+		{"uvx --from kit \u212ait", kit, false},
 		{"./uvx weather-mcp", pypi, false},
 		{"/usr/bin/uvx weather-mcp", pypi, false},
 		{"uvx --python 3.12 weather-mcp@latest", pypi, true},

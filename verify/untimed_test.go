@@ -132,6 +132,18 @@ func TestUntimedBesideTimed(t *testing.T) {
 	}
 }
 
+// The root has to be valid as well.
+func TestUntimedRoot(t *testing.T) {
+	p := newPKI(t)
+	p.root = sigtest.NewCA("acme root", sigtest.Valid(hour(-5), hour(5)))
+	leaf := p.root.Sub("acme issuing").Leaf(sigtest.P256(), sigtest.URI(release))
+	p.bundle = sigtest.Unchecked{Payload: statement(t, abc, issued(hour(-24))).Bytes(), Key: leaf.Key, Chain: leaf.Chain}.Bundle()
+	v := p.verifier(t, ", time: now", nil)
+	for at, reason := range map[int]Reason{-6: Expired, -5: "", 0: "", 5: "", 6: Expired} {
+		p.wantStatus(t, v, hour(at), reason, "")
+	}
+}
+
 // Of several chains one that is valid now will do.
 func TestUntimedPaths(t *testing.T) {
 	p := newPKI(t)
