@@ -326,8 +326,6 @@ func TestCandidateCRL(t *testing.T) {
 		{"revoked before, with a reason", [][]byte{p.edited(func(l *x509.RevocationList) {
 			l.RevokedCertificateEntries = []x509.RevocationListEntry{{SerialNumber: p.leaf.Certificate().SerialNumber, RevocationTime: hour(-1), ReasonCode: 1}}
 		}).Raw}, now, Revoked, "was revoked from 2026-11-30T11:00:00Z on", nil},
-		{"revoked twice, before and long before", [][]byte{list(p.issuing, hour(-1), p.leaf.Certificate()), list(p.issuing, hour(-3), p.leaf.Certificate())}, now, Revoked, "was revoked from 2026-11-30T09:00:00Z on", nil},
-		{"revoked twice, the other way round", [][]byte{list(p.issuing, hour(-4), p.leaf.Certificate()), list(p.issuing, hour(-2), p.leaf.Certificate())}, now, Revoked, "was revoked from 2026-11-30T08:00:00Z on", nil},
 		{"intermediate revoked before", [][]byte{list(p.issuing, now), list(p.root, hour(-1), p.issuing.Certificate)}, now, Revoked, "was revoked", nil},
 		{"out of date", [][]byte{list(p.issuing, now)}, hour(25), TrustMissing, "is of 2026-11-30T11:00:00Z", []Reason{Expired}},
 		{"out of date, of the intermediate alone", [][]byte{list(p.issuing, now), p.root.CRL(hour(-48), hour(-24), now).Raw}, now, "", "", []Reason{Expired}},

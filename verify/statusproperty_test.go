@@ -168,3 +168,27 @@ func TestOutdated(t *testing.T) {
 		}
 	}
 }
+
+// Of several that revoke a certificate the one of the longest time is named, in
+// whatever order they are known.
+func TestRevokedBefore(t *testing.T) {
+	long, short, after, good := &standing{revoked: true, since: hour(-3)}, &standing{revoked: true, since: hour(-1)}, &standing{revoked: true, since: hour(1)}, &standing{since: hour(-9)}
+	signed := []time.Time{hour(0)}
+	for _, tt := range []struct {
+		name  string
+		known []*standing
+		times []time.Time
+		want  *standing
+	}{
+		{"nothing", nil, signed, nil},
+		{"the longer last", []*standing{good, after, short, long}, signed, long},
+		{"the longer first", []*standing{long, short, after, good}, signed, long},
+		{"after it signed alone", []*standing{good, after}, signed, nil},
+		{"one of two times", []*standing{short}, []time.Time{hour(-2), hour(0)}, short},
+		{"at a time that is not known", []*standing{good, after}, nil, after},
+	} {
+		if got := revokedBefore(tt.known, tt.times); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
