@@ -23,9 +23,10 @@ type judgement struct {
 	bundles   []string    // files that were named
 	flags     string      // of trust and the source, as they were given
 	app       *app
-	lockfile  string // its path, whether or not it is there
-	named     bool   // a flag says who must have signed
-	trust     string // flags, but for the bundles
+	lockfile  string        // its path, whether or not it is there
+	named     bool          // a flag says who must have signed
+	trust     string        // flags, but for the bundles
+	given     []lock.Digest // bundles that were named
 	listing   *lock.Listing
 	entry     *lock.Server // nil: nothing is pinned
 	unpinned  string       // that it is not in the lockfile, and which servers are; empty if it is, or none are
@@ -163,6 +164,9 @@ func (j *judgement) evidenceOf(s *store, q query) ([][]byte, error) {
 	named, err := readBundles(q.flags.bundles, j.verifyCommand())
 	if err != nil {
 		return nil, err
+	}
+	for _, b := range named {
+		j.given = append(j.given, sha256.Sum256(b))
 	}
 	var recorded [][]byte
 	if q.compare && !q.approval || len(named) == 0 {

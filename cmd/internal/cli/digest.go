@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -80,7 +79,7 @@ func (a *app) canonical(l *lock.Listing, id, source string) error {
 			return fail(ExitNoDigest, fmt.Errorf("%s has no canonical form: %w", lock.Visible(id), r.Err), "")
 		}
 	}
-	return fail(ExitUnpinned, errors.New(notListed(l, id)), "see what is listed: mcpsign digest "+source)
+	return usage("see what is listed: mcpsign digest "+source, notListed(l, id))
 }
 
 // The JSON of digest.

@@ -117,7 +117,7 @@ func (j *judgement) hint(code ExitCode) string {
 		if j.entry == nil {
 			return "pin what was read and found good: " + j.command("lock", j.source)
 		}
-		return "read what is new: mcpsign digest --canonical " + j.first(verify.NotLocked) + " " + j.source
+		return "read what is new: mcpsign digest --canonical " + j.first(verify.NotLocked) + " " + j.source + "; then: " + j.approveCommand()
 	case ExitNoDigest:
 		return "see what is refused and where: mcpsign digest " + j.source
 	case ExitUnsigned:
@@ -142,6 +142,9 @@ func (j *judgement) hint(code ExitCode) string {
 		}
 		if j.first(verify.WrongSigner) != "" && len(j.decision.Evidence()) > 0 && j.source != "" && !j.byPolicy() {
 			return "compare who signed with what the publisher documents; if that is its new signer, read the changes and approve: " + j.approveCommand()
+		}
+		if j.first(verify.WrongSigner) != "" && len(j.bundles) > 0 && j.source != "" && !j.named && !j.byPolicy() {
+			return j.newSignerHint()
 		}
 		return "compare who signed what with what the publisher documents: " + j.inspectCommand()
 	case ExitOutdated:
@@ -176,13 +179,19 @@ func (j *judgement) driftHint() string {
 	case !signed:
 		return "read the changes, and approve them if they are good: " + j.approveCommand()
 	case len(j.bundles) > 0 && !j.named:
-		return "the bundle is by another signer than the one recorded; if the publisher documents that one, read the changes and approve: " + j.command("approve", "--key KEY.pub", j.source)
+		return j.newSignerHint()
 	}
 	source := j.source
 	if j.held {
 		source = "--held"
 	}
 	return "read the changes; if the publisher has released them, approve with the bundle of the release: " + j.command("approve", "--bundle RELEASE.sigstore.json", source)
+}
+
+// newSignerHint is for a bundle by another signer than the lockfile records, where
+// nothing else says who may sign.
+func (j *judgement) newSignerHint() string {
+	return "the bundle is by another signer than the one recorded; if the publisher documents that one, read the changes and approve: " + j.command("approve", "--key KEY.pub", j.source)
 }
 
 // byPolicy reports whether a policy says who may sign.

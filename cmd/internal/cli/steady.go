@@ -59,7 +59,7 @@ func without(l *lock.Listing, ids []string) (*lock.Listing, error) {
 	for _, id := range ids {
 		kind, name, err := lock.ParseID(id)
 		if err != nil {
-			return nil, fail(ExitUsage, err, "")
+			return nil, fail(ExitUsage, err, "name a definition with its kind: --exclude tool:NAME")
 		}
 		before := len(rest.Definitions) + len(rest.Refused)
 		rest.Definitions = slices.DeleteFunc(rest.Definitions, func(d lock.Definition) bool { return d.Kind() == kind && d.Name() == name })

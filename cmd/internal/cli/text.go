@@ -157,6 +157,11 @@ func (j *judgement) evidence(w io.Writer) {
 		fmt.Fprintf(w, "signed   by %s, sequence %d\n", h.Signer, h.Sequence)
 	}
 	if !slices.ContainsFunc(j.decision.Results(), func(r verify.Result) bool { return !j.fine(r) }) {
+		for _, d := range j.decision.Diagnostics() {
+			if slices.Contains(j.given, d.Bundle) {
+				j.diagnosticText(w, d)
+			}
+		}
 		return
 	}
 	expected := orEach(j.decision.Expected())
@@ -168,28 +173,29 @@ func (j *judgement) evidence(w io.Writer) {
 		fmt.Fprintf(w, "bundle   none\n         expected one signed by %s\n         found    none: not with --bundle, not in %s, not in the listing\n", expected, evidenceDir)
 	}
 	for _, d := range j.decision.Diagnostics() {
-		what := "bundle"
-		if d.Type == verify.StatusType {
-			what = "status"
+		j.diagnosticText(w, d)
+	}
+}
+
+// diagnosticText prints why a bundle or a status does not count.
+func (j *judgement) diagnosticText(w io.Writer, d verify.Diagnostic) {
+	what := "bundle"
+	if d.Type == verify.StatusType {
+		what = "status"
+	}
+	fmt.Fprintf(w, "%-8s %s  %s\n", what, shorten(d.Bundle), d.Reason)
+	switch {
+	case d.Reason == verify.WrongSigner:
+		names := j.decision.ExpectedOf(d.Type)
+		fmt.Fprintf(w, "         expected %s\n", j.expectedOf(d.Type))
+		fmt.Fprintf(w, "         found    %s\n", signerText(d))
+		for _, id := range names {
+			mismatchText(w, id, d.Signer)
 		}
-		fmt.Fprintf(w, "%-8s %s  %s\n", what, shorten(d.Bundle), d.Reason)
-		switch d.Reason {
-		case verify.WrongSigner:
-			names := j.decision.ExpectedOf(d.Type)
-			fmt.Fprintf(w, "         expected %s\n", j.expectedOf(d.Type))
-			fmt.Fprintf(w, "         found    %s\n", signerText(d))
-			for _, id := range names {
-				mismatchText(w, id, d.Signer)
-			}
-		case verify.WrongServer:
-			if d.Type == attest.ApprovalType { // it is the audience that differs
-				fmt.Fprintf(w, "         %s\n", lock.Visible(d.Err.Error()))
-				continue
-			}
-			fmt.Fprintf(w, "         expected server %s\n         found    %v\n", j.server, d.Err)
-		default:
-			fmt.Fprintf(w, "         %s\n", lock.Visible(d.Err.Error()))
-		}
+	case d.Reason == verify.WrongServer && d.Type != attest.ApprovalType: // of an approval it is the audience that differs
+		fmt.Fprintf(w, "         expected server %s\n         found    %v\n", j.server, d.Err)
+	default:
+		fmt.Fprintf(w, "         %s\n", lock.Visible(d.Err.Error()))
 	}
 }
 
