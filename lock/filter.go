@@ -16,12 +16,7 @@ func Filter(response []byte, keep func(Definition) bool) ([]byte, error) {
 	}
 	f := &filter{r: canonical.NewReader(response), keep: keep}
 	f.out = make([]byte, 0, len(response))
-	err := f.object(func(name string) error {
-		if name == "initialize" {
-			return f.object(f.message)
-		}
-		return f.message(name)
-	})
+	err := f.object(func(name string) error { return f.message(name, true) })
 	if err == nil {
 		err = f.r.End()
 	}
@@ -63,10 +58,19 @@ func (f *filter) object(member func(name string) error) error {
 	return err
 }
 
-// message copies a member of a response or of a result.
-func (f *filter) message(name string) error {
-	if name == "result" {
-		return f.object(f.member)
+// message copies a member of a response or of a result, which may have the answer
+// to initialize if it is the outer one.
+func (f *filter) message(name string, outer bool) error {
+	switch {
+	case name == "initialize" && outer:
+		return f.object(func(name string) error { return f.message(name, false) })
+	case name == "result":
+		return f.object(func(name string) error {
+			if name == "initialize" && outer {
+				return f.message(name, true)
+			}
+			return f.member(name)
+		})
 	}
 	return f.member(name)
 }

@@ -64,7 +64,8 @@ const methodNotFound = "-32601"
 //   - a JSON-RPC response to initialize, server/discover, tools/list,
 //     prompts/list or resources/templates/list,
 //   - the result of such a response, {"tools": [...]}, beside whose members may
-//     stand initialize, with the response to initialize or its result,
+//     stand initialize, with the response to initialize or its result (in the
+//     response as in the bare result),
 //   - an array of tools.
 //
 // Together they are one listing. A page that repeats an earlier one, with the

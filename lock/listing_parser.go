@@ -133,7 +133,12 @@ func (p *listingParser) message(r *canonical.Reader, outer bool) error {
 			return r.Skip()
 		case "result":
 			result = true
-			return r.Object(func(name string) error { return p.member(r, name) })
+			return r.Object(func(name string) error {
+				if name == "initialize" && outer {
+					return p.message(r, false)
+				}
+				return p.member(r, name)
+			})
 		case "error":
 			failed = true
 			return readRPCError(r, &rpc)

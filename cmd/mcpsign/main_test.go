@@ -142,6 +142,7 @@ var script = map[string]func(ts *testscript.TestScript, neg bool, args []string)
 	"identify": identify,
 	"serve":    serve,
 	"listing":  listingDigest,
+	"reviewed": reviewedDigest,
 	"origin":   origin,
 	"sarif":    isSARIF,
 	"schema":   isOutput,
@@ -244,6 +245,19 @@ func listingDigest(ts *testscript.TestScript, neg bool, args []string) {
 	d, err := l.Digest()
 	ts.Check(err)
 	ts.Setenv(args[0], d.String())
+}
+
+// reviewedDigest reads "VARIABLE": the variable gets the digest that the hint on
+// standard error names for what was shown.
+func reviewedDigest(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: reviewed VARIABLE")
+	}
+	_, rest, found := strings.Cut(ts.ReadFile("stderr"), "--listing ")
+	if !found {
+		ts.Fatalf("no hint names a digest")
+	}
+	ts.Setenv(args[0], strings.Fields(rest)[0])
 }
 
 // origin reads "VARIABLE URL": the variable gets scheme, host and port.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -183,7 +184,7 @@ func keepVariants(pinned, old *lock.Server, d *verify.Decision) {
 // in full, with what changed, who signed, how the server is launched, and what
 // the lint says.
 func (a *app) show(j *judgement, pinned *lock.Server, file *lock.File) error {
-	digest, err := j.listing.Digest()
+	digest, err := j.reviewed()
 	if err != nil {
 		return err
 	}
@@ -312,8 +313,8 @@ func (j *judgement) signersText(w io.Writer, now []lock.Evidence) {
 }
 
 // again is the command that approves what was shown.
-func (f *approveFlags) again(j *judgement, digest lock.Digest) string {
-	more := append(f.reviewFlags.words(), "--listing "+digest.String())
+func (f *approveFlags) again(j *judgement, digest string) string {
+	more := append(f.reviewFlags.words(), "--listing "+digest)
 	if f.downgrade {
 		more = append(more, "--downgrade")
 	}
@@ -326,16 +327,44 @@ func (f *approveFlags) again(j *judgement, digest lock.Digest) string {
 	return j.command("approve", append(more, j.source)...)
 }
 
+// reviewed returns the digest of what is approved: of the listing, and of the
+// server's name and launch where these are to be pinned anew.
+func (j *judgement) reviewed() (string, error) {
+	digest, err := plainDigest(j.listing)
+	name, launch := j.listing.Info().Name, ""
+	if !j.launch.IsZero() && (j.entry == nil || !j.entry.Source.Same(j.launch)) {
+		launch = launchText(j.launch)
+	}
+	if j.entry != nil && j.entry.Info.Name == name {
+		name = ""
+	}
+	if err != nil || name == "" && launch == "" {
+		return digest, err
+	}
+	return lock.Digest(sha256.Sum256(fmt.Appendf(nil, "%s\n%q\n%q\n", digest, name, launch))).String(), nil
+}
+
+func plainDigest(l *lock.Listing) (string, error) {
+	digest, err := l.Digest()
+	return digest.String(), err
+}
+
 // consent returns nil if what was shown is approved: at the terminal, or by the
 // digest of the listing.
 func (a *app) consent(j *judgement, f *approveFlags, question string) error {
 	named := f.listing
-	digest, err := j.listing.Digest()
+	digest, err := j.reviewed()
+	if f.out != "" { // what others are told of is the listing alone
+		digest, err = plainDigest(j.listing)
+	}
 	if err != nil {
 		return err
 	}
+	if _, err := lock.ParseDigest(named); named != "" && err != nil {
+		return fail(ExitUsage, fmt.Errorf("--listing: %w", err), "name the digest that approve prints below what it shows")
+	}
 	switch {
-	case named == digest.String():
+	case named == digest:
 		return nil
 	case named != "":
 		return fail(ExitDrift, fmt.Errorf("the listing has the digest %s, not %s", digest, lock.Visible(named)), "read what is listed now; it is not what was read before")

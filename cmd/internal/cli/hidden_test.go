@@ -44,7 +44,7 @@ func TestHiddenNames(t *testing.T) {
 		{ExitInternal, "digest none<"},
 		{ExitServer, "digest broken<"},
 		{ExitServer, "digest -- none<"},
-		{ExitUnpinned, "digest listing.json --canonical tool:<"},
+		{ExitUsage, "digest listing.json --canonical tool:<"},
 		{ExitUsage, "digest listing.json --canonical <"},
 		{ExitInternal, "verify weather listing.json --key k<.pub --bundle none<"},
 		{ExitTrust, "verify weather listing.json --key none< --bundle w<"},
