@@ -92,7 +92,7 @@ func masked(message string, args []string) string {
 			mask(arg, secret.Argument(args[command:], i-command))
 			continue
 		}
-		if strings.Contains(arg, "://") {
+		if strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://") {
 			mask(arg, secret.URL(arg))
 		}
 		for part := range strings.FieldsFuncSeq(arg, func(r rune) bool { return strings.ContainsRune("=:/,", r) }) {

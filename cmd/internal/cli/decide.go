@@ -76,6 +76,9 @@ func (a *app) judge(ctx context.Context, s *store, q query) (*judgement, error) 
 	if entry == nil && len(s.file.Servers) > 0 {
 		j.unpinned, j.misnamed = s.notPinned(name), s.misnamed(name) != ""
 	}
+	if !s.had && s.path != defaultLock { // it was named
+		j.unpinned, j.misnamed = "there is no lockfile "+lock.Visible(s.path), true
+	}
 	j.sighted, j.here = s.sighting(name, q.flags.builtin()), s.sighting(name, true)
 	request := verify.Request{Server: name, Lock: entry, At: a.Now(), Revocations: q.flags.lists, Kept: kept.bundles, KeptTrust: kept.trust, Status: kept.status}
 	if request.Bundles, err = j.evidenceOf(s, q); err != nil {

@@ -70,7 +70,7 @@ func (a *app) held(of sighting) (*fetched, source, error) {
 	path := s.path(heldDir, of)
 	data, err := readRegular(path, maxHeld)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, source{}, usage("check holds what a live server lists: "+a.next("check", server, "-- COMMAND"), "no listing of "+server+" is held")
+		return nil, source{}, usage("check holds what a live server lists if someone may approve it as it is; to approve what it lists now: "+a.next("approve", server, "-- COMMAND"), "no listing of "+server+" is held")
 	}
 	var h held
 	if err == nil {

@@ -280,6 +280,8 @@ func (j *judgement) unsignedHint() string {
 	switch {
 	case j.first(verify.NoRule) != "":
 		return noRuleHint(j.server)
+	case j.diagnosed(verify.ErrNoTime) && len(j.bundles) == 0 && !j.named && !j.byPolicy():
+		return "the signature has no timestamp, which only a policy can accept: name the one it was pinned with: " + j.command("verify", "--policy FILE")
 	case j.diagnosed(verify.ErrNoTime):
 		return "the signature has no timestamp: ask the publisher for a bundle with one; look at this one: " + j.inspectCommand()
 	case j.diagnosed(verify.ErrNoLog):
