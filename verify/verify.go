@@ -152,7 +152,8 @@ func (v *Verifier) Signer(bundle []byte) (lock.Signer, error) {
 // revoked before it signed, or ever if no timestamp says when that was, is an
 // error; that there is no list, or none that is up to date, is not, nor is a
 // certificate that has ended. The error is a *TrustError if nothing can be said, with
-// a *FormatError as its cause if the bundle can't be read.
+// a *FormatError as its cause if the bundle can't be read, and a *MissingError if it
+// is known what kind of file is missing, as that of the key.
 func (v *Verifier) Statement(bundle []byte) (lock.Signer, *attest.Statement, error) {
 	c := v.anywhere(bundle)
 	if c.bad == nil {
@@ -166,6 +167,8 @@ func (v *Verifier) Statement(bundle []byte) (lock.Signer, *attest.Statement, err
 		return c.evidence.signer, c.evidence.statement, nil
 	case c.bad.reason == TrustMissing, c.bad.reason == Unreadable:
 		return lock.Signer{}, nil, &TrustError{c.bad.err}
+	case c.bad.reason == WrongSigner: // by a key that is not there
+		return lock.Signer{}, nil, &TrustError{&MissingError{KeyFile, c.bad.err}}
 	}
 	return lock.Signer{}, nil, c.bad
 }

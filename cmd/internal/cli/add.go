@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -190,7 +191,11 @@ func (a *app) readAdditions(ctx context.Context, v *verify.Verifier, server stri
 // notAdded says of which place an error is.
 func notAdded(place string, err error) error {
 	place = withoutSecretsIfURL(place)
-	hint := cmp.Or(hintOf(err), formatHint(err, place), "nothing was kept; look at it: mcpsign inspect "+quoteWords([]string{place}))
+	hint := cmp.Or(hintOf(err), formatHint(err, place))
+	if missing := (*verify.MissingError)(nil); hint == "" && errors.As(err, &missing) {
+		hint = "nothing was kept; " + missingHint(missing.Need, false)
+	}
+	hint = cmp.Or(hint, "nothing was kept; look at it: mcpsign inspect "+quoteWords([]string{place}))
 	return fail(codeOf(err), fmt.Errorf("%s: %w", lock.Visible(place), err), hint)
 }
 
