@@ -21,10 +21,6 @@ const MaxSequence = 1<<53 - 1
 // MaxLockfile is how many bytes a lockfile can have.
 const MaxLockfile = 32 << 20
 
-// maxCovered is how many unsigned pins the variants of all servers can have
-// together. A verifier judges each variant with all that its server has.
-const maxCovered = 200_000
-
 // maxEvidence is how many signatures a server of a lockfile can have, one a
 // variant and signer: each names a bundle that a verifier reads and judges.
 const maxEvidence = MaxBundles
@@ -165,24 +161,6 @@ func (f *File) check() error {
 		}
 	}
 	return nil
-}
-
-// covered returns how many unsigned pins the variants of a server have together,
-// if it has several.
-func (s *Server) covered() int {
-	variants := map[string]bool{}
-	unsigned := 0
-	for _, p := range s.Pins {
-		if p.Unsigned {
-			unsigned++
-		} else {
-			variants[p.Variant] = true
-		}
-	}
-	if len(variants) < 2 {
-		return 0
-	}
-	return len(variants) * unsigned
 }
 
 func (s *Server) check() error {

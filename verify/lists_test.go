@@ -70,9 +70,9 @@ func TestListDiagnostics(t *testing.T) {
 	}
 }
 
-// A list of somebody who is not asked about is no fault of what is given, under
-// whatever roots that is known; one that may be by someone who is asked about, and
-// can't be verified, stops the decision.
+// A list by a publisher whom the rule does not ask about is only a diagnostic,
+// under whatever roots it verifies. One that may be by a publisher whom the rule
+// asks about, and can't be verified, stops the decision.
 func TestListsOfOthers(t *testing.T) {
 	mine, stranger := newPublisher(t), newPublisher(t)
 	p, host, unknown := newPKI(t), newPKI(t), newPKI(t)

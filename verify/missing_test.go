@@ -80,8 +80,8 @@ func TestMissingMaterial(t *testing.T) {
 		})
 	}
 
-	// Of a key that a rule names and that is not at hand that is said, whoever else
-	// may sign.
+	// A key that the rule names and that is not available is reported, even if others
+	// may sign too.
 	known, gone := newPublisher(t), newPublisher(t)
 	for _, ids := range [][]string{{known.id, gone.id}, {gone.id, known.id}} {
 		d := verifier(t, trustKeys(known.key), ids...).Decide(ask(listing(t, abc), gone.sign(t, abc)))

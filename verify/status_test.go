@@ -415,8 +415,8 @@ func TestManyStatuses(t *testing.T) {
 	}
 }
 
-// Of what is no status that is said whether a certificate signed or not, and
-// whether it is new to the verifier or not.
+// What is not a status is reported as that, with or without a certificate that
+// signed, and whether or not the verifier has seen it before.
 func TestNoStatus(t *testing.T) {
 	p := newPublisher(t)
 	v := ruleFor(t, "", p)
